@@ -10,7 +10,7 @@ SELECT amount FROM orders LEFT JOIN customers;
 SELECT amount FROM orders LEFT JOIN customers ON customer = name AND RAND() < 0.5;
 SELECT amount FROM orders FULL JOIN customers ON customer = name AND REGEXP_EXTRACT(city, customer, 0) = 'x';
 SELECT o.amount FROM orders AS o JOIN customers AS c ON o.customer = c.name AND c.city IN (SELECT name FROM customers);
-SELECT amount FROM orders WHERE EXISTS (SELECT COUNT(*) FROM customers WHERE customer = name GROUP BY city);
+SELECT amount FROM orders WHERE EXISTS (SELECT COUNT(*) FROM customers WHERE customer = name);
 SELECT amount FROM orders WHERE (customer, amount) IN (SELECT name FROM customers);
 SELECT amount FROM orders STRAIGHT_JOIN customers ON customer = name;
 SELECT amount FROM orders LEFT SEMI JOIN customers ON customer = name;

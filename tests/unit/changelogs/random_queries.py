@@ -118,7 +118,19 @@ class _Level:
         before, item, end = word, "1", f" WHERE {on}"
         if word.endswith("IN"):
             before, item, end = f"a.{left} {word}", right, self._chance.choice(["", "", end])
-        members = [f"{before} (SELECT {item} FROM ({two}) AS b{end})" for two in (second.sql, second.oracle)]
+        first = ("", "")
+        if word.endswith("IN") and self._chance.random() < 0.2:  # only in the first rows
+            end = f" WHERE a.{left} = b.{self._chance.choice([name for one, name in pairs if one == left])}"
+            orders = _Level(self._chance, second, self._level).order([name for name, _ in second.columns])
+            limit = self._chance.choice([1, 2])
+            first = (f" ORDER BY {orders[0]} LIMIT {limit}", f" ORDER BY {orders[1]} LIMIT {limit}")
+        elif self._chance.random() < 0.2:  # only groups
+            own, theirs = self._chance.choice(pairs)
+            end = f" WHERE a.{own} = b.{theirs} GROUP BY b.{right} HAVING COUNT(*) > {self._chance.choice([0, 1])}"
+        members = [
+            f"{before} (SELECT {item} FROM ({two}) AS b{end}{rows})"
+            for two, rows in zip((second.sql, second.oracle), first, strict=True)
+        ]
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3))]
         columns = [(name, type_) for name, _, type_ in named]
         listed = ", ".join(f"a.{sql} AS {name}" for name, sql, _ in named)
@@ -198,6 +210,11 @@ class _Level:
         if self._chance.random() < 0.3:
             conditions.append(_compare(*self._chance.choice(second.columns), 0))
         end = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        if self._chance.random() < 0.25:  # that of the first row
+            name, type_ = self._chance.choice(second.columns)
+            orders = inner.order([name for name, _ in second.columns])
+            both = zip((second.sql, second.oracle), orders, strict=True)
+            return [f"(SELECT b.{name} FROM ({one}) AS b{end} ORDER BY {order} LIMIT 1)" for one, order in both], type_
         having = f" HAVING {_compare(*self._chance.choice(inner.calls()), 1)}" if self._chance.random() < 0.2 else ""
         return [f"(SELECT {call} FROM ({text}) AS b{end}{having})" for text in (second.sql, second.oracle)], type_
 
@@ -254,7 +271,7 @@ class _Level:
     def top(self) -> RandomQuery:
         """The first rows of each group; the order is complete, since DuckDB breaks ties in any way."""
         keys = ", ".join(name for name, _ in self._some(self._columns, 0, 2))
-        order = self._order([name for name, _ in self._columns])
+        order = self.order([name for name, _ in self._columns])
         number = f"rn{self._level}"
         highest = self._chance.randint(1, 3)
         bound = self._chance.choice(
@@ -277,9 +294,9 @@ class _Level:
         keys = ", ".join(name for name, _ in self._some(self._columns, 0, 2))
         group = f"PARTITION BY {keys} " if keys else ""
         calls = self._some(self._window_calls(), 1, 3)
-        windows = [[f"({group}ORDER BY {by}{{}})" for by in self._order([name for name, _ in self._columns])]]
+        windows = [[f"({group}ORDER BY {by}{{}})" for by in self.order([name for name, _ in self._columns])]]
         if self._chance.random() < 0.3:
-            windows.append([f"(ORDER BY {by}{{}})" for by in self._order([name for name, _ in self._columns])])
+            windows.append([f"(ORDER BY {by}{{}})" for by in self.order([name for name, _ in self._columns])])
         made: list[tuple[str, str, str]] = []
         for call, type_ in calls:
             window, frame = self._chance.choice(windows), self._frame() if call[:3] in ("SUM", "MAX", "COU") else ""
@@ -321,7 +338,7 @@ class _Level:
         sql, oracle = (
             f"{verb} {listed} FROM {below} ORDER BY {by} LIMIT {count}"
             for by, below in zip(
-                self._order([name for name, _, _ in items]), self._below_as(f"q{self._level}"), strict=True
+                self.order([name for name, _, _ in items]), self._below_as(f"q{self._level}"), strict=True
             )
         )
         return RandomQuery(sql + skipped, oracle + skipped, tuple((name, type_) for name, _, type_ in items))
@@ -330,7 +347,7 @@ class _Level:
         sql, oracle = ("t" if text == "t" else f"({text}) AS {name}" for text in (self._below.sql, self._below.oracle))
         return sql, oracle
 
-    def _order(self, columns: list[str]) -> tuple[str, str]:
+    def order(self, columns: list[str]) -> tuple[str, str]:
         """By all columns, for Flink and for DuckDB, which has NULLs last unless told otherwise."""
         chosen = self._chance.sample(columns, len(columns))
         flink, duckdb = [], []

@@ -69,8 +69,17 @@ def test_rows_below_a_lookup_are_not_given_again() -> None:
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k = a.k LIMIT 1)", "LIMIT and OFFSET in a sub-query"),
-        ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k LIMIT 1 OFFSET 2)", "LIMIT and OFFSET in"),
+        (
+            "SELECT id FROM a WHERE id IN (SELECT DISTINCT id FROM b WHERE b.k = a.k LIMIT 1)",
+            "LIMIT of groups and",
+        ),
+        ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k > a.k LIMIT 1)", "only equalities"),
+        ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k > a.k GROUP BY id)", "only equalities"),
+        ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k = a.k GROUP BY id LIMIT 1)", "LIMIT of groups and"),
+        ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k GROUP BY CUBE (id))", "a group of all rows"),
+        ("SELECT id FROM a WHERE EXISTS (SELECT nope FROM b WHERE b.k = a.k GROUP BY id)", '"nope" is not'),
+        ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k LIMIT 1 OFFSET 2)", "OFFSET or LIMIT of"),
+        ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND a.id IN (SELECT id FROM u))", "IN with a"),
         ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM UNNEST(a.tags) AS x (v) WHERE v = 'a')", "a column around"),
         ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k = a.k UNION SELECT 1)", "a column around"),
         ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = nothing.k)", '"nothing" is not in'),

@@ -437,7 +437,11 @@ def test_what_a_join_costs_is_said_once(query: str, ttl: str, notices: list[str]
         ("SELECT 1 FROM a, u LEFT JOIN v ON u.id = a.id", 'table "a" is not in the FROM clause', "reads"),
         ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id + RAND_INTEGER(3) AND RAND() < v.id", "RAND", "sub-query"),
         ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id AND PARSE_URL(name, city) = 'x'", "of both sides", "side alone"),
-        ("SELECT b FROM a WHERE EXISTS (SELECT MAX(id) FROM u WHERE name = b)", "groups rows", "Group in"),
+        (
+            "SELECT b FROM a WHERE EXISTS (SELECT MAX(id) FROM u WHERE name = b)",
+            "with an aggregate of all rows",
+            "compare with its value",
+        ),
         ("SELECT b FROM a WHERE id IN (SELECT id, name FROM u)", "IN compares 1 value", "as many columns"),
         ("SELECT b FROM a WHERE EXISTS (SELECT 1 FROM u WHERE u.nme = a.b)", "nme", "name"),
         ("SELECT 1 FROM u NATURAL FULL JOIN v", "NATURAL FULL JOIN is not", "FULL JOIN … USING"),

@@ -113,3 +113,11 @@ def test_exists_may_select_anything_there_is() -> None:
     assert joins("SELECT id FROM u WHERE EXISTS (SELECT u.name, v.*, 1, * FROM v WHERE v.id = u.id)") == [
         (JoinKind.SEMI, 1)
     ]
+
+
+def test_groups_belong_to_the_row_around_them() -> None:
+    group = "WHERE a.id = u.id GROUP BY b HAVING COUNT(*) > 1"
+    for query in (f"EXISTS (SELECT 1 FROM a {group})", f"name IN (SELECT b FROM a {group})"):
+        [aggregate] = find(f"SELECT id FROM u WHERE {query}", Aggregate)
+        assert len(aggregate.keys) == 2
+    assert joins(f"SELECT id FROM u WHERE name IN (SELECT b FROM a {group})") == [(JoinKind.SEMI, 2)]

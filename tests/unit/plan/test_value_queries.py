@@ -11,6 +11,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
+from millstream.plan.operators.rank import Rank
 from millstream.plan.resolver.sql_text import sql_text
 from tests.unit.plan.test_joins_and_unions import compile_query, find
 
@@ -83,6 +84,8 @@ def test_what_filters_the_rows_does_so_before_they_are_joined() -> None:
         ("SELECT city FROM (SELECT id AS i, city FROM v) WHERE i = 5", True),
         ("SELECT b FROM a LIMIT 1", True),
         ("SELECT b FROM a ORDER BY c DESC LIMIT 1", True),
+        ("SELECT b FROM a WHERE a.id = u.id ORDER BY c DESC LIMIT 1", True),
+        ("SELECT b FROM a WHERE a.id = u.id ORDER BY c DESC LIMIT 2", False),
         ("VALUES 'x'", True),
         ("SELECT 'x'", True),
         ("SELECT city FROM v WHERE v.city = u.name", False),
@@ -125,9 +128,10 @@ def test_a_sub_query_must_be_known_to_have_one_row(sub_query: str, is_one_row: b
         ),
         ("SELECT id FROM u JOIN v USING (id) WHERE (SELECT COUNT(*) FROM a) = 'x'", "cannot compare", "CAST"),
         ("SELECT 1 FROM u JOIN v ON u.id = (SELECT MAX(id) FROM a)", "a sub-query in an expression", "in WHERE"),
-        ("SELECT (SELECT MAX(id) - (SELECT MIN(id) FROM u) FROM v) FROM u", "a sub-query in an expression", "in WHERE"),
-        ("SELECT (SELECT city FROM v WHERE v.id = u.id LIMIT 1) FROM u", "LIMIT and OFFSET", "Number the rows"),
-        ("SELECT (SELECT MAX(city) FROM v WHERE v.id = u.id GROUP BY id) FROM u", "groups rows", "Leave GROUP BY out"),
+        ("SELECT (SELECT MAX(id) - (SELECT MIN(id) FROM u) FROM v) FROM u", "beside the aggregate", "query around"),
+        ("SELECT (SELECT DISTINCT city FROM v WHERE v.id = u.id LIMIT 1) FROM u", "distinct rows", "Number the rows"),
+        ("SELECT (SELECT city FROM v WHERE city < name LIMIT 1) FROM u", "only equalities", "same type"),
+        ("SELECT (SELECT MAX(city) FROM v WHERE v.id = u.id GROUP BY id) FROM u", "several rows", "MAX"),
         (
             "SELECT 1 FROM u WHERE id = (SELECT MAX(id) FROM v WHERE city = (SELECT MAX(b) FROM a WHERE a.id = u.id))",
             "two queries around",
@@ -152,3 +156,21 @@ def test_all_problems_of_several_sub_queries_are_reported() -> None:
     with pytest.raises(ScriptError) as raised:
         compile_query(query.partition(" WHERE")[0])
     assert len(raised.value.diagnostics) == 2
+
+
+def test_limit_is_about_the_rows_that_belong_to_one_around_them() -> None:
+    [rank] = find("SELECT id, (SELECT b FROM a WHERE a.id = u.id ORDER BY a.c DESC LIMIT 1) FROM u", Rank)
+    assert (len(rank.keys), [column.descending for column in rank.order], rank.limit) == (1, [True], 1)
+    [rank] = find("SELECT id FROM u WHERE name IN (SELECT b FROM a WHERE a.id = u.id LIMIT 3)", Rank)
+    assert (len(rank.keys), rank.order, rank.limit) == (1, (), 3)
+
+
+def test_a_sub_query_may_stand_in_another_one() -> None:
+    deepest = "(SELECT MAX(b) FROM a WHERE a.b = v.city)"
+    for query in (
+        f"SELECT id FROM u WHERE EXISTS (SELECT 1 FROM v WHERE v.id = u.id AND u.name < {deepest})",
+        f"SELECT id FROM u WHERE EXISTS (SELECT 1 FROM v WHERE v.id = u.id AND v.city < {deepest})",
+        f"SELECT (SELECT {deepest} FROM v WHERE v.id = u.id) FROM u",
+        f"SELECT (SELECT MAX({deepest}) FROM v WHERE v.id = u.id) FROM u",
+    ):
+        assert len(find(query, Join)) == 2

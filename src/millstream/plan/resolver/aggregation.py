@@ -15,6 +15,7 @@ from millstream.plan.operators.aggregate import Aggregate, AggregateCall
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.expression_queries import subqueries_in
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
 from millstream.plan.resolver.scope import HIDDEN, WRITTEN, Scope, ScopeColumn, column_reference, output_names
@@ -79,11 +80,53 @@ def aggregate_value(
     problems = Problems()
     parts = [*written.items, *([] if written.having is None else [written.having])]
     taken = subqueries.take(parts, scope, problems, is_wanted=_is_below)
+    problems.of(lambda: _refuse_subqueries(taken.trees, scope))
+    problems.raise_all()
     rows = problems.of(lambda: taken.join(node))
     found = problems.of(lambda: _Aggregation(rows or node, taken.scope).build_value(*taken.trees, keys=keys))
     problems.raise_all()
     assert found is not None
     return found
+
+
+def groups_of_each(
+    tree: exp.Select, node: Node, keys: Mapping[str, Typed], scope: Scope, subqueries: Subqueries
+) -> tuple[Node, tuple[str, ...]]:
+    """The groups of a sub-query, apart for each value of `keys`, columns to be; and the columns that it selects."""
+    if any(not written for written in grouping_sets(tree.args["group"], scope.place(tree.args["group"]))):
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                "a group of all rows in a sub-query that speaks of columns around it is not supported yet",
+                scope.place(tree.args["group"]),
+                hint="Write GROUP BY without ROLLUP, CUBE and ().",
+            )
+        )
+    own = Project.of_columns(node, node.columns, scope.statement)
+    below = replace(own, items=(*own.items, *(ProjectItem(name, key, key.type) for name, key in keys.items())))
+    added = [ScopeColumn(_COMPARED, name, key.type, name, is_merged=True) for name, key in keys.items()]
+    group = tree.args["group"].copy()
+    group.set("expressions", [*group.expressions, *map(_hidden_reference, added)])
+    items = [item for item in tree.expressions if not isinstance(item, exp.Star)]
+    named = (exp.alias_(_hidden_reference(column), column.name, quoted=True) for column in added)
+    written = Grouping([*items, *named], group, tree.args.get("having"))
+    groups = build_aggregate(below, written, replace(scope, columns=(*scope.columns, *added)), subqueries)
+    return groups, tuple(output_names(items))
+
+
+def _refuse_subqueries(trees: Sequence[exp.Expr], scope: Scope) -> None:
+    """Beside groups that may not be there, they would have no value."""
+    found = [subquery for tree in trees for subquery in subqueries_in(tree)]
+    if found:
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_EXPRESSION,
+                "a sub-query beside the aggregate of a sub-query is not supported yet",
+                scope.place(subquery),
+                hint="Write both in the query around them, and compute with their values there.",
+            )
+            for subquery in found
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,13 @@ def _column_around(problem: Diagnostic, column: exp.Column, query: exp.Expr) -> 
             problem.span,
             hint="Name only columns of the query right around it: join the tables of both sub-queries in one of them.",
         )
+    if _is_looked_for(column, query):
+        return Diagnostic(
+            Code.UNSUPPORTED_STATEMENT,
+            "IN with a column around the sub-query that it stands in is not supported yet",
+            problem.span,
+            hint="Write it into the query around, beside the sub-query; or, in the sub-query, EXISTS over a join.",
+        )
     return Diagnostic(
         Code.UNSUPPORTED_STATEMENT,
         "a column around a sub-query can be named in its WHERE only",
@@ -94,6 +101,12 @@ def _column_around(problem: Diagnostic, column: exp.Column, query: exp.Expr) -> 
         hint="Compare it in WHERE of the sub-query itself. Elements of an array are found with UNNEST or "
         "ARRAY_CONTAINS in the query around.",
     )
+
+
+def _is_looked_for(column: exp.Column, query: exp.Expr) -> bool:
+    """Whether it is compared with the rows of another sub-query."""
+    at: exp.Expr | None = column.find_ancestor(exp.In, exp.Select)
+    return isinstance(at, exp.In) and at.args.get("query") is not None and at.find_ancestor(exp.Select) is query
 
 
 def _is_in_a_further_one(column: exp.Column, query: exp.Expr) -> bool:
@@ -170,9 +183,9 @@ def require_equalities(trees: Sequence[exp.Expr], inner: Scope, outer: Scope) ->
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
-                "only equalities with columns around a sub-query that aggregates are supported yet",
+                "only equalities with columns around a sub-query that groups rows or has LIMIT are supported yet",
                 outer.place(tree),
-                detail="Rows are aggregated for each value that is compared.",
+                detail="Rows are put together for each value that is compared.",
                 hint="Compare in the same type, b.k = a.k; for other conditions, join the tables and GROUP BY the "
                 "columns of the rows around it.",
             )
@@ -181,12 +194,14 @@ def require_equalities(trees: Sequence[exp.Expr], inner: Scope, outer: Scope) ->
     return [equality for _, equality in found if equality is not None]
 
 
-def grouped_by(equalities: Sequence[Equality], node: Node, names: Sequence[str], scope: Scope) -> InnerQuery:
-    """The rows of `node`, one at most for each row around the sub-query; `names` are the columns that are equal."""
+def grouped_by(
+    equalities: Sequence[Equality], node: Node, names: Sequence[str], scope: Scope, items: Sequence[str] = ()
+) -> InnerQuery:
+    """The rows of `node`, of which a row around the sub-query has those that are equal to it in the columns `names`."""
     types = node.column_types()
     columns = tuple(ScopeColumn(_KEY, name, types[name], name) for name in names)
     conditions = tuple(
         exp.EQ(this=exp.Paren(this=equality.around.copy()), expression=exp.column(name, _KEY, quoted=True))
         for name, equality in zip(names, equalities, strict=True)
     )
-    return InnerQuery(node, replace(scope, columns=columns), (), conditions)
+    return InnerQuery(node, replace(scope, columns=columns), tuple(items), conditions)

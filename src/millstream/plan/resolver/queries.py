@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from millstream.plan.conditions import all_of
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
-from millstream.plan.resolver.aggregation import Grouping, aggregate_value
+from millstream.plan.resolver.aggregation import Grouping, aggregate_value, groups_of_each
 from millstream.plan.resolver.correlation import (
     InnerQuery,
     correlated_parts,
@@ -43,6 +43,7 @@ from millstream.plan.resolver.subqueries import (
     columns_of,
     select_inner,
 )
+from millstream.plan.resolver.top_n import first_of_each
 from millstream.plan.resolver.unnesting import part_tables, unnest_all
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
@@ -58,7 +59,7 @@ from millstream.sql.clause_parser import KEYWORD, SELECT
 from millstream.sql.statements import ObjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogView
@@ -273,7 +274,8 @@ class QueryBuilder:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
         where = tree.args.get("where")
         if len(relations) > 1 or (where is not None and where.find(exp.Query)):
-            return select_items(tree, *self._rows(tree, relations, named))
+            rows = self._rows(tree, relations, named)
+            return select_items(tree, rows.node, rows.scope, rows.subqueries)
         [relation] = relations
         node, scope = relation.node, self._scope("", ())
         scope = replace(scope, columns=relation.in_scope({column.name: column.name for column in node.columns}))
@@ -292,7 +294,7 @@ class QueryBuilder:
         relations: Sequence[Relation],
         named: Mapping[str, Node],
         around: Sequence[exp.Expr] = (),
-    ) -> tuple[Node, Scope, Subqueries]:
+    ) -> _Rows:
         """What FROM and WHERE give, but for the conditions that speak of a query `around` it."""
         refuse_same_names(relations)
         problems = Problems()
@@ -300,6 +302,7 @@ class QueryBuilder:
         plain, members = split_where(tree.args.get("where"))
         own = [part for part in plain if part not in around]
         taken = self._subqueries(named).take(own, source.scope, problems, are_conditions=True)
+        held = taken.subqueries.take(around, taken.scope, problems, are_conditions=True)
         found = [problems.of(partial(condition_of, part, taken.scope, "WHERE")) for part in taken.trees]
         inner = [problems.of(partial(self._member_query, member, source.scope, named)) for member in members]
         problems.raise_all()
@@ -313,7 +316,7 @@ class QueryBuilder:
         node = taken.join(node)
         if late:
             node = Filter(node, all_of(each.expression for each in late), late[0].span)
-        return node, taken.scope, taken.subqueries
+        return _Rows(held.join(node), held.scope, held.subqueries, held.trees)
 
     def _subqueries(self, named: Mapping[str, Node]) -> Subqueries:
         return Subqueries(partial(self._expression_query, named=named), is_shared=not self._hints)
@@ -330,13 +333,28 @@ class QueryBuilder:
             known, relations, near = self._open(tree, named)
             if correlated := correlated_parts(tree, near, outer):
                 check_correlated(tree, outer, takes_any_row=not member.values)
-                node, scope, _ = self._rows(tree, relations, known, correlated)
-                if not member.values:
-                    check_items(tree, scope, outer)
-                    return InnerQuery(node, scope, (), correlated)
-                node, items = select_inner(tree, node, scope)
-                return InnerQuery(node, scope, items, correlated)
+                if not member.values and not tree.args.get("group"):
+                    rows = self._rows(tree, relations, known, correlated)
+                    check_items(tree, rows.scope, outer)
+                    return InnerQuery(rows.node, rows.scope, (), rows.around)
+                return self._correlated(tree, lambda: self._rows(tree, relations, known, correlated), near, outer)
         return self._uncorrelated(tree, named)
+
+    @staticmethod
+    def _correlated(tree: exp.Select, read: Callable[[], _Rows], near: Scope, outer: Scope) -> InnerQuery:
+        """What a query selects, beside the columns that its WHERE compares."""
+        if tree.args.get("limit") is None and not tree.args.get("group"):
+            rows = read()
+            node, items = select_inner(tree, rows.node, rows.scope, rows.subqueries)
+            return InnerQuery(node, rows.scope, items, rows.around)
+        equalities = require_equalities(correlated_parts(tree, near, outer), near, outer)
+        rows = read()
+        keys = {f"$key{number}": each.own for number, each in enumerate(equalities)}
+        if tree.args.get("group"):
+            node, items = groups_of_each(tree, rows.node, keys, rows.scope, rows.subqueries)
+        else:
+            node, items = first_of_each(tree, rows.node, keys, rows.scope)
+        return grouped_by(equalities, node, tuple(keys), rows.scope, items)
 
     def _open(self, tree: exp.Select, named: Mapping[str, Node]) -> tuple[Mapping[str, Node], list[Relation], Scope]:
         """The queries that a sub-query can read, what it reads, and what can be named of that."""
@@ -369,16 +387,14 @@ class QueryBuilder:
             if aggregates_all(tree):
                 require_one_column(tree.expressions, place)
                 equalities = require_equalities(correlated, near, outer)
-                node, scope, subqueries = self._rows(tree, relations, known, correlated)
+                rows = self._rows(tree, relations, known, correlated)
                 keys = [each.own for each in equalities]
                 written = Grouping(tree.expressions, having=tree.args.get("having"))
-                found = aggregate_value(node, written, keys, scope, subqueries)
-                return ValueQuery(grouped_by(equalities, found.groups, found.keys, scope), found.value, place)
+                found = aggregate_value(rows.node, written, keys, rows.scope, rows.subqueries)
+                return ValueQuery(grouped_by(equalities, found.groups, found.keys, rows.scope), found.value, place)
             if correlated:
                 check_correlated(tree, outer, takes_any_row=False)
-                node, scope, _ = self._rows(tree, relations, known, correlated)
-                node, items = select_inner(tree, node, scope)
-                inner = InnerQuery(node, scope, items, correlated)
+                inner = self._correlated(tree, lambda: self._rows(tree, relations, known, correlated), near, outer)
         inner = inner or self._uncorrelated(tree, named)
         require_one_column(inner.items, place)
         require_one_row(inner, outer, place)
@@ -408,6 +424,17 @@ class QueryBuilder:
 def _keep_for_hint(node: Node, relations: Sequence[Relation]) -> Node:
     ttl = relations[0].state_ttl if len(relations) == 1 else None
     return node if ttl is None else keep_for(ttl, node, relations[0].node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What FROM and WHERE of a query give."""
+
+    node: Node
+    scope: Scope
+    subqueries: Subqueries
+    around: tuple[exp.Expr, ...]
+    """The conditions that speak of a query around it."""
 
 
 def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.join_kinds import JoinKind
 from millstream.plan.conditions import conjuncts_of
 from millstream.plan.functions.registry import RANDOM_FUNCTIONS
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.join import Join
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.correlation import equality_of_both
@@ -68,6 +70,9 @@ def _has_one_row(node: Node, fixed: frozenset[str]) -> bool:
             [below] = node.inputs
             columns = (item.expression for item in node.items if item.name in fixed)
             return _has_one_row(below, frozenset(each.name for each in columns if isinstance(each, InputColumn)))
+        case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI | JoinKind.MARK):
+            has_one_partner = any({*node.right_keys}.issuperset(key) for key in node.right.upsert_keys)
+            return (has_one_partner or not node.kind.gives_pairs) and _has_one_row(node.left, fixed)
         case _:
             return False
 

@@ -17,6 +17,7 @@ from millstream.plan.resolver.top_n import limit_of
 
 if TYPE_CHECKING:
     from millstream.plan.operators.node import Node
+    from millstream.plan.resolver.expression_queries import Subqueries
     from millstream.plan.resolver.scope import Scope
 
 
@@ -31,28 +32,27 @@ def aggregates_all(tree: exp.Select) -> bool:
 
 
 def check_correlated(tree: exp.Select, scope: Scope, *, takes_any_row: bool) -> None:
-    """Rows of a query that looks at the row around it are found by a join: it can group and count nothing."""
+    """Rows of a query that looks at the row around it are found by a join."""
     limit = tree.args.get("limit")
-    if tree.args.get("offset") or (limit is not None and not (takes_any_row and limit_of(limit))):
+    is_made = tree.args.get("group") or (tree.args.get("distinct") and not takes_any_row)
+    if tree.args.get("offset") or (limit is not None and (is_made or not limit_of(limit))):
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
-                "LIMIT and OFFSET in a sub-query that speaks of columns around it are not supported yet",
+                "OFFSET or LIMIT of groups and distinct rows in a sub-query is not supported yet",
                 scope.place(limit or tree.args["offset"]),
+                detail="The sub-query speaks of columns around it.",
                 hint="Number the rows in a sub-query of FROM: EXISTS (SELECT 1 FROM (SELECT …, ROW_NUMBER() OVER "
                 "(PARTITION BY k ORDER BY …) AS rn FROM b) AS r WHERE r.rn <= 3 AND r.k = a.k).",
             )
         )
-    parts = [part for part in ("group", "having") if tree.args.get(part)]
-    if parts or any(has_aggregate(item) for item in tree.expressions):
+    if not tree.args.get("group") and (tree.args.get("having") or any(map(has_aggregate, tree.expressions))):
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
-                "a sub-query that groups rows and speaks of columns around it is not supported yet",
+                "IN and EXISTS with an aggregate of all rows that belong to a row around it are not supported yet",
                 scope.place(tree),
-                hint="Group in a sub-query of FROM: EXISTS (SELECT 1 FROM (SELECT … GROUP BY k) AS g WHERE g.k = a.k)."
-                if takes_any_row
-                else "Leave GROUP BY out: rows are aggregated for each value that is compared, b.k = a.k.",
+                hint="It has one row: compare with its value, x = (SELECT MAX(y) FROM b WHERE b.k = a.k); or GROUP BY.",
             )
         )
 
@@ -71,9 +71,13 @@ def check_items(tree: exp.Select, inner: Scope, outer: Scope) -> None:
     problems.raise_all()
 
 
-def select_inner(tree: exp.Select, node: Node, scope: Scope) -> tuple[Node, tuple[str, ...]]:
+def select_inner(tree: exp.Select, node: Node, scope: Scope, subqueries: Subqueries) -> tuple[Node, tuple[str, ...]]:
     """The rows of a correlated query with what it selects beside their columns."""
-    items = [scope.resolve(item.unalias()) for item in tree.expressions]
+    problems = Problems()
+    taken = subqueries.take([item.unalias() for item in tree.expressions], scope, problems)
+    resolved = [problems.of(partial(taken.scope.resolve, item)) for item in taken.trees]
+    problems.raise_all()
+    items, node = [item for item in resolved if item is not None], taken.join(node)
     names = tuple(f"{ITEM}{number}" for number in range(len(items)))
     own = Project.of_columns(node, node.columns, scope.statement)
     added = (ProjectItem(name, item, item.type) for name, item in zip(names, items, strict=True))

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
-from millstream.plan.operators.project import Project
+from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.rank import MOST_ROWS, Rank, Ties
 from millstream.plan.operators.sort import Sort
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
@@ -17,10 +17,11 @@ from millstream.plan.resolver.select_columns import SelectColumns, order_columns
 from millstream.sql.clause_parser import KEYWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from millstream.plan.operators.node import Node, SortColumn
     from millstream.plan.resolver.over_windows import Window
+    from millstream.plan.typed import Typed
 
     Select = Callable[[list[exp.Expr]], Node]
     """Builds the plan of a SELECT list."""
@@ -61,6 +62,22 @@ def limit_rows(tree: exp.Query, items: list[exp.Expr], select: Select, scope: Sc
         keyword = clause.meta.get(KEYWORD)
         return Sort(below, order, tuple(names), scope.script.span(*keyword) if keyword else scope.place(clause))
     return _only(_first(below, order, _Rows(count, skipped), scope, limit), names, scope)
+
+
+def first_of_each(
+    tree: exp.Select, node: Node, keys: Mapping[str, Typed], scope: Scope
+) -> tuple[Rank, tuple[str, ...]]:
+    """The rows that LIMIT leaves of each group by `keys`, columns to be; and the columns that are selected."""
+    names = output_names(tree.expressions)
+    columns = SelectColumns(tree.expressions, names, scope)
+    clause, limit = tree.args.get("order"), tree.args["limit"]
+    order = order_columns(clause, lambda written: _sorted_column(written, names, columns, tree, scope))
+    items = [(item.alias, scope.resolve(item.unalias())) for item in columns.items]
+    made = (ProjectItem(name, value, value.type) for name, value in (*keys.items(), *items))
+    below = Project(node, tuple(made), scope.statement)
+    if clause is not None:
+        require_sortable(below, order, clause, scope)
+    return Rank(below, tuple(keys), order, Ties.CONTENTS, limit_of(limit), None, scope.place(limit)), tuple(names)
 
 
 def limit_of(clause: exp.Expr | None) -> int | None:
