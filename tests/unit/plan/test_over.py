@@ -66,6 +66,10 @@ calls=[SUM($order2) AS a, COUNT(*) ROWS BETWEEN 3 PRECEDING AND CURRENT ROW AS b
             ["Over(keys=[g], order=[ts by event time], calls=[LAG(x, 2, $order3) AS $over0])"],
         ),
         (
+            "x, LEAD(x, 0, NULL) OVER (PARTITION BY g ORDER BY ts) AS a FROM t",
+            ["Over(keys=[$order1], order=[$order2], calls=[LEAD(x, 0) AS a])"],
+        ),
+        (
             "x, MAX(x) FILTER (WHERE g = 'a') OVER (ORDER BY p) AS a, COUNT(DISTINCT x) OVER (ORDER BY p) AS b FROM t",
             [
                 "Over(keys=[], order=[arrival], calls=[MAX($order2) AS a, COUNT(DISTINCT x) AS b])",
@@ -151,6 +155,12 @@ def test_a_window_that_nobody_reads_does_not_change_when_others_are_final() -> N
         ),
         ("LAG(x) OVER (PARTITION BY g) FROM t", "LAG() without ORDER BY", Code.UNSUPPORTED_EXPRESSION),
         ("LAG(x) OVER (ORDER BY p ROWS 1 PRECEDING) FROM t", "LAG does not take ROWS", Code.UNSUPPORTED_EXPRESSION),
+        ("LAG(x) IGNORE NULLS OVER (ORDER BY p) FROM t", "LAG does not take IGNORE NULLS", Code.UNSUPPORTED_EXPRESSION),
+        ("LAG(x IGNORE NULLS) OVER (ORDER BY p) FROM t", "LAG does not take IGNORE NULLS", Code.UNSUPPORTED_EXPRESSION),
+        ("ROW_NUMBER(x) OVER (ORDER BY p) FROM t", "ROW_NUMBER does not take 1 argument", Code.TYPE_MISMATCH),
+        ("NTILE(x) OVER (ORDER BY x) FROM t", "NTILE takes a literal", Code.TYPE_MISMATCH),
+        ("LISTAGG(g, g) OVER (ORDER BY p) FROM t", "LISTAGG takes a literal", Code.TYPE_MISMATCH),
+        ("SUM(DISTINCT x, id) OVER (ORDER BY p) FROM t", "SUM does not take 2 arguments", Code.TYPE_MISMATCH),
         ("LAG(x, -1) OVER (ORDER BY p) FROM t", "the number of rows is 0 or more", Code.TYPE_MISMATCH),
         ("LAG(x, 1, g) OVER (ORDER BY p) FROM t", "the default is STRING, and the value INT", Code.TYPE_MISMATCH),
         ("NTILE(0) OVER (ORDER BY x) FROM t", "the number of tiles is 1 or more", Code.TYPE_MISMATCH),

@@ -63,7 +63,12 @@ def check_function(written: exp.Window, window: Window, scope: Scope) -> None:
         if isinstance(written.this, exp.Filter):
             condition = written.this.expression.this
             scope.require_boolean(condition, scope.type_of_call(condition), "FILTER")
+        if not any(_is_aggregate(part) for part in function.walk() if part is not function):
+            scope.type_of_call(function)
         return
+    scope.type_of_call(_window_call(function.copy()))
+    if written.this.find(exp.IgnoreNulls, exp.RespectNulls) is not None:
+        raise _refuse(f"{name} does not take IGNORE NULLS or RESPECT NULLS", written, scope, "Leave the words out.")
     if isinstance(written.this, exp.Filter):
         raise _refuse(f"{name} does not take FILTER", written, scope)
     if window.order is None:
@@ -124,7 +129,8 @@ def _read_window_function(function: exp.Expr, name: str, columns: SelectColumns)
     if value is None:
         return WindowFunction(_window_call(function.copy()), lambda type_: OverCall(name, kind, type_))
     argument = columns.column_for(value)
-    default = columns.column_for(others[1]) if len(function.expressions) == _WITH_DEFAULT else None
+    has_default = len(function.expressions) == _WITH_DEFAULT and not isinstance(others[1], exp.Null)
+    default = columns.column_for(others[1]) if has_default else None
     typed = function.copy()
     references = [reference_to(argument, value), *(other.copy() for other in others)]
     if default is not None:
@@ -185,6 +191,11 @@ def reference_to(name: str, written: exp.Expr) -> exp.Column:
         start, end = min(place["start"] for place in places), max(place["end"] for place in places)
         reference.this.meta.update({"start": start, "end": end})
     return reference
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    known = FUNCTIONS.get(node.name.upper()) if isinstance(node, exp.Anonymous) else None
+    return known is not None and known.is_aggregate
 
 
 def _window_call(function: exp.Expr) -> exp.Expr:
