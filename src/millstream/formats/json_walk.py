@@ -160,18 +160,15 @@ class Text:
 
     def _read_string(self, starts: Positions, window: _Window) -> Strings:
         """A string that is too long gets a wrong end, where there is no quotation mark."""
-        length, place = _find_quote(window.word(0)), WORD  # a text leaves room for a word at least
-        is_open = length == WORD
-        while window.has(place) and is_open.any():
-            length += np.where(is_open, _find_quote(window.word(place)), 0)
-            place += WORD
-            is_open = length == place
-        going = np.flatnonzero(is_open)
+        length = _count_before_quote(window)
+        place = window.left
+        going = np.flatnonzero(length == place)
         while len(going) and place < _LONGEST:
-            count = _find_quote(self._open(starts[going] + place, WORD).word(0))
+            further = self._open(starts[going] + place, WINDOW)
+            count = _count_before_quote(further)
             length[going] += count
-            place += WORD
-            going = going[count == WORD]
+            place += WINDOW
+            going = going[count == WINDOW]
         return Strings(starts, starts + length)
 
     def _read_bare(self, starts: Positions, window: _Window, fits: Mask) -> Bare:
@@ -231,8 +228,10 @@ class _Window:
     def word(self, place: int) -> Words:
         return np.ndarray((len(self.data) // self.size,), "<u8", self.data, self.start + place, (self.size,))
 
-    def has(self, place: int) -> bool:
-        return self.start + place + WORD <= self.size
+    @property
+    def left(self) -> int:
+        """How many bytes of whole words there are; a text leaves room for a word at least."""
+        return (self.size - self.start) // WORD * WORD
 
     def behind(self, length: int) -> _Window:
         return _Window(self.data, self.size, self.start + length)
@@ -253,6 +252,17 @@ def _find_quote(words: Words) -> Positions:
     """How many bytes of each word are before a quotation mark."""
     others = words ^ _QUOTES
     return _count_before((others - _ONES) & ~others & _HIGHS)
+
+
+def _count_before_quote(window: _Window) -> Positions:
+    """How many bytes of the window's words are before a quotation mark."""
+    length = _find_quote(window.word(0))
+    for place in range(WORD, window.left, WORD):
+        is_open = length == place
+        if not is_open.any():
+            break
+        length += np.where(is_open, _find_quote(window.word(place)), 0)
+    return length
 
 
 def _count_before(marks: Words) -> Positions:
