@@ -256,6 +256,7 @@ EXPRESSIONS: Final = (
       f"AND t < TIMESTAMP '2030-01-01 00:00:00' AND u < TIMESTAMP '2030-01-01 00:00:00' THEN TIMESTAMPDIFF({unit}, t, u) END"
       for unit in ("MINUTE", "HOUR", "DAY", "WEEK")), "TIMESTAMPDIFF(DAY, da, t)", "TIMESTAMPDIFF(WEEK, da, db)",
     "t + INTERVAL '1' HOUR", "u - INTERVAL '2.5' SECOND", "INTERVAL '1' DAY + l", "da + INTERVAL '1' DAY - INTERVAL '1' DAY",
+    "da + INTERVAL '1' MONTH", "INTERVAL '1-2' YEAR TO MONTH + t", "u - INTERVAL '3' YEAR", "db - INTERVAL '13' MONTH", "l - INTERVAL '1' MONTH",
     *(f"DATE_FORMAT({name}, '{pattern}')" for name in ("t", "u", "l", "da")
       for pattern in ("yyyy-MM-dd", "yyyyMMddHHmmss", "HH:mm:ss.SSS", "dd/MM/yyyy HH", "yyyy-MM-dd HH:00")),
 )  # fmt: skip

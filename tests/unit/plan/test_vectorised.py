@@ -164,7 +164,6 @@ def test_what_only_spark_evaluates_is_named() -> None:
         "CAST(s AS TIMESTAMP(3)) IS NULL": "CAST(STRING AS TIMESTAMP(3))",
         "s LIKE s": "LIKE with such an argument",
         "x * y": "* with 51 digits",
-        "t + INTERVAL '1' MONTH": "+ with such an interval",
         "CURRENT_TIMESTAMP > t": "CURRENT_TIMESTAMP",
     }
     assert {text: obstacle_of(resolve(text, columns)) for text in named} == named
@@ -249,6 +248,35 @@ def test_a_time_that_cannot_be_rounded_down_fails(text: str) -> None:
     rows = pa.record_batch({"u": pa.array([-(2**63)], pa.int64()).cast(pa.timestamp("us"))})
     with pytest.raises(ExpressionError, match="DATETIME_OVERFLOW"):
         evaluate(resolve(text, {"u": "TIMESTAMP(6)"}), rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("da + INTERVAL '1' MONTH", "2024-02-29"),
+        ("da - INTERVAL '11' MONTH", "2023-02-28"),
+        ("INTERVAL '1-2' YEAR TO MONTH + da", "2025-03-31"),
+        ("DATE '1994-01-01' + INTERVAL '1' YEAR", "1995-01-01"),
+        ("t + INTERVAL '1' MONTH", "2024-02-29 12:00:00"),
+        ("t - INTERVAL '400' YEAR", "1624-01-31 12:00:00"),
+    ],
+)
+def test_times_are_moved_by_months(text: str, expected: str) -> None:
+    """A day that the month does not have is its last one."""
+    columns = {"da": "DATE", "t": "TIMESTAMP(3)"}
+    dates = pa.array(["2024-01-31", None]).cast(pa.date32())
+    times = pa.array(["2024-01-31 12:00:00", None]).cast(pa.timestamp("us"))
+    found = evaluate(resolve(text, columns), pa.record_batch({"da": dates, "t": times}))
+    assert list(map(str, found)) == [expected, expected if "1994" in text else "None"]
+
+
+@pytest.mark.parametrize("text", ["da + INTERVAL '9999' YEAR(4)", "t + INTERVAL '9999' YEAR(4)"])
+def test_times_moved_too_far_have_no_value(text: str) -> None:
+    columns = {"da": "DATE", "t": "TIMESTAMP(3)"}
+    latest = pa.array([(1 << 31) - 1], pa.int32()).cast(pa.date32())
+    rows = pa.record_batch({"da": latest, "t": pa.array([(1 << 63) - 1], pa.timestamp("us"))})
+    with pytest.raises(ExpressionError, match="DATETIME_OVERFLOW"):
+        evaluate(resolve(text, columns), rows)
 
 
 def test_literals_beyond_pythons_years() -> None:

@@ -12,6 +12,7 @@ from millstream.formats.arrow_types import arrow_type
 from millstream.plan.functions.results import decimal_digits
 from millstream.plan.vectorised import number_arrays
 from millstream.plan.vectorised.evaluators import Apply
+from millstream.plan.vectorised.time_shifts import move_by_months, move_dates_by_months
 from millstream.sql.types import APPROXIMATE, BIGINT, DOUBLE, INTEGERS, INTERVALS, TIMESTAMPS, TypeRoot, decimal
 
 if TYPE_CHECKING:
@@ -86,13 +87,25 @@ def _decimals(call: VectorCall, *, is_product: bool) -> tuple[Evaluator, Evaluat
 def _move(call: VectorCall, sign: int) -> Evaluator:
     at = 0 if call.given.types[0].root not in INTERVALS else 1
     point, interval = call.given.types[at], call.given.types[1 - at]
-    micros = call.given.values[1 - at]
-    if not sign or interval.root is not TypeRoot.INTERVAL_DAY_TIME or not isinstance(micros, int):
+    length = call.given.values[1 - at]
+    if not sign or not isinstance(length, int):
         raise call.obstacle("with such an interval")
+    if interval.root is TypeRoot.INTERVAL_YEAR_MONTH:
+        return _move_by_months(call, at, sign * length)
+    micros = length
     if point.root in TIMESTAMPS:
         return Apply(partial(move_points, sign * micros), (call[at],), can_fail=True)
     if point.root is TypeRoot.DATE and micros % _DAY == 0:
         return Apply(partial(move_dates, sign * micros // _DAY), (call[at],), can_fail=True)
+    raise call.obstacle(f"of {point.root} and an interval")
+
+
+def _move_by_months(call: VectorCall, at: int, months: int) -> Evaluator:
+    point = call.given.types[at]
+    if point.root is TypeRoot.DATE:
+        return Apply(partial(move_dates_by_months, months), (call[at],), can_fail=True)
+    if point.root in TIMESTAMPS:
+        return Apply(partial(move_by_months, months, pa.scalar(1)), (call[at],), can_fail=True)
     raise call.obstacle(f"of {point.root} and an interval")
 
 

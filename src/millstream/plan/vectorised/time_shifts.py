@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _OVERFLOW: Final = "[DATETIME_OVERFLOW] A time is too far away."
 _MICROS_PER_DAY: Final = 86_400_000_000
 _MILLIS_PER_DAY: Final = 86_400_000
+_DATES: Final = 1 << 31
 _MOST_DAYS: Final = (1 << 63) // _MICROS_PER_DAY - 1
 
 
@@ -39,13 +40,26 @@ def move_by_months(months: int, counts: Datum, points: Datum) -> pa.Array:
     nulls = pc.or_(pc.is_null(counts), pc.is_null(points)).to_numpy(zero_copy_only=False)
     micros = _numbers(points)
     days = np.floor_divide(micros, _MICROS_PER_DAY)
-    month = days.astype("datetime64[D]").astype("datetime64[M]")
-    day = days - _days_of(month)
-    later = month + np.where(nulls, 0, _numbers(counts)) * months
-    moved = _days_of(later) + np.minimum(day, _days_of(later + 1) - _days_of(later) - 1)
+    moved = _later_days(days, np.where(nulls, 0, _numbers(counts)) * months)
     if (np.abs(moved) > _MOST_DAYS).any():
         raise ExpressionError(_OVERFLOW)
     return pa.array(moved * _MICROS_PER_DAY + micros - days * _MICROS_PER_DAY, mask=nulls).cast(points.type)
+
+
+def move_dates_by_months(months: int, dates: pa.Array) -> pa.Array:
+    """As `move_by_months`."""
+    nulls = dates.is_null().to_numpy(zero_copy_only=False)
+    moved = _later_days(_numbers(dates.cast(pa.int32())), months)
+    if (np.abs(moved) >= _DATES).any():
+        raise ExpressionError(_OVERFLOW)
+    return pa.array(moved, mask=nulls).cast(pa.int32()).cast(pa.date32())
+
+
+def _later_days(days: Any, months: Any) -> Any:
+    month = days.astype("datetime64[D]").astype("datetime64[M]")
+    day = days - _days_of(month)
+    later = month + months
+    return _days_of(later) + np.minimum(day, _days_of(later + 1) - _days_of(later) - 1)
 
 
 def move_times(unit: int, counts: Datum, times: Datum) -> pa.Array:
