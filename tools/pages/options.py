@@ -31,7 +31,8 @@ format is set by `value.format` or `key.format`. `millstream options NAME` shows
 _UNREADABLE = f"""## Messages that cannot be read
 
 If the key or value of a message does not match its format and columns, the job fails; the error has the topic, the
-partition, the offset, the content and the reason (M5002). Only columns that a query needs are decoded. There are two
+partition, the offset, the content and the reason (M5002). Only columns that a query needs are decoded, and
+of a ROW in a JSON value only the fields that it needs. There are two
 ways to continue instead:
 
 - `ignore-parse-errors` of the formats that have it: fields become NULL, messages are skipped. The job's progress counts

@@ -93,6 +93,9 @@ class Source(ConnectedTable, Protocol):
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:
         """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
 
+    def decodes_fields_alone(self, column: str) -> bool:
+        """Whether of a column that holds rows, only some fields can be decoded."""
+
     @property
     def idle_timeout(self) -> timedelta | None:
         """After how long without rows a split no longer holds the watermark back; None as the job's settings say."""
@@ -195,6 +198,9 @@ class OrdinarySource(_OrdinaryTable):
         return None
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:  # noqa: ARG002
+        return False
+
+    def decodes_fields_alone(self, column: str) -> bool:  # noqa: ARG002
         return False
 
     @property

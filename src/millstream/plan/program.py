@@ -36,12 +36,19 @@ class JobPlan:
     setting_texts: tuple[tuple[str, str], ...]
     """As they are written, those without effect among them."""
     may_share_scans: bool = True
-    """Whether INSERTs of a set may read a table in one scan."""
+    """Whether INSERTs of a set, and both inputs of an operator, may read a table in one scan."""
+    may_pair_scans: bool = True
+    """Whether both inputs of an operator may."""
 
     @cached_property
     def physical(self) -> PhysicalPlan:
         """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
-        return with_room(lambda: plan_physically(self.roots, self.settings, may_share_scans=self.may_share_scans))
+        may_pair_scans = self.may_share_scans and self.may_pair_scans
+        return with_room(
+            lambda: plan_physically(
+                self.roots, self.settings, may_share_scans=self.may_share_scans, may_pair_scans=may_pair_scans
+            )
+        )
 
     @property
     def is_bounded(self) -> bool:
@@ -78,8 +85,12 @@ class JobPlan:
         return sum(written) + sum(known) if len(known) == len(generated) else None
 
     def reading_apart(self) -> JobPlan:
-        """The same job with a scan for each INSERT."""
+        """The same job with a scan for each place where it reads a table."""
         return replace(self, may_share_scans=False)
+
+    def reading_inputs_apart(self) -> JobPlan:
+        """The same job with a scan for each input of an operator."""
+        return replace(self, may_pair_scans=False)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:

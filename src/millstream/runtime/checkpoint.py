@@ -102,11 +102,11 @@ class Checkpoint:
         return self._lock
 
     def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
-        """The job as it began, which may not be how a new one would run: with a scan per INSERT."""
+        """The job as it began, which may not be how a new one would run: with a scan per INSERT or input."""
         known = self._jobs.get(job.name)
         if known is None or not self._has_begun(job):
             return job
-        ways = (job, job.reading_apart())
+        ways = (job, job.reading_inputs_apart(), job.reading_apart())
         return next((way for way in ways if compare_state(known, way) is None), job)
 
     def find_job(self, job: JobPlan) -> JobFolder | None:

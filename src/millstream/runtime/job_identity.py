@@ -31,7 +31,7 @@ _VERSION: Final = "identity"
 _RUNS: Final = "runs"
 _LABELS: Final = {
     "scan.reads": "source",
-    "scan.shared": "reading together with other INSERTs",
+    "scan.shared": "reading it once for several readers",
     "values.rows": "rows of VALUES, by their checksum",
     "aggregate.keys": "GROUP BY",
     "aggregate.calls": "aggregates",

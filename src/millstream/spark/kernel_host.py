@@ -25,6 +25,7 @@ from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_rows import ColumnUse, select_columns
 from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.row_order import OrderInFiles
+from millstream.spark.shared_readers import in_turns
 from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
@@ -62,8 +63,16 @@ def host(
     step = partial(step_kernel, stage, wanted)
     if len(packed) == 1:
         return replace(packed[0], behind=step)
-    packets = reduce(DataFrame.union, (stage.to_rows() for stage in packed))
-    return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange, behind=step)
+    return PythonStage(_unite(packed), PACKET_SCHEMA, exchange=packed[0].exchange, behind=step)
+
+
+def _unite(packed: Sequence[PythonStage]) -> DataFrame:
+    """The packets of all inputs, which may be made of the same rows in one crossing."""
+    source = packed[0].rows
+    if isinstance(source, PythonStage):
+        assert all(stage.rows is source for stage in packed)
+        return source.pipe(in_turns([stage.step or iter for stage in packed]), PACKET_SCHEMA).to_rows()
+    return reduce(DataFrame.union, (stage.to_rows() for stage in packed))
 
 
 def _sides(rows: InputRows) -> Sequence[Rows | PythonStage]:

@@ -20,7 +20,7 @@ Columns = tuple[tuple[str, "DataType"], ...]
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
     columns: Columns
-    """The columns to read, as the table declares them."""
+    """The columns to read, as the table declares them; of rows, perhaps not all fields."""
     source: KafkaSource
 
     @classmethod
@@ -44,7 +44,9 @@ class MessageLayout:
 
     @property
     def value_fields(self) -> Columns:
-        return tuple((column.name, column.type) for column in self.source.value_columns)
+        """As they are read: of rows, perhaps not all fields."""
+        read = dict(self.columns)
+        return tuple((column.name, read.get(column.name, column.type)) for column in self.source.value_columns)
 
     @property
     def value_columns_read(self) -> tuple[str, ...]:

@@ -25,8 +25,11 @@ Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True, slots=True)
 class PythonStage:
-    rows: Rows | MessageStream | None
-    """With only the columns that are passed to Python; None where a step gives them to several readers."""
+    rows: Rows | MessageStream | PythonStage | None
+    """With only the columns that are passed to Python; None where a step gives them to several readers.
+
+    A stage in whose crossing all inputs of an operator get their rows.
+    """
     schema: str | StructType
     """The schema of the result."""
     step: Step | None = None

@@ -1,4 +1,7 @@
-"""Scans that several INSERTs of a statement set share: each is read and decoded once, up to where the plans diverge."""
+"""Scans that several INSERTs of a statement set, or both inputs of an operator, share.
+
+Each is read and decoded once, up to where the plans diverge.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from millstream.plan.operators.roots import Write
 from millstream.plan.physical.nodes import Execution, PhysicalNode
 from millstream.spark.python_stage import PythonStage, Rows
 from millstream.spark.shared_readers import pack_in_one_pass, part_in_python, part_in_spark, write_in_one_pass
-from millstream.spark.translate import frame_of, python_step, rows_of, stateful_step, stateless_step
+from millstream.spark.translate import frame_of, python_step, reach_kernel, rows_of, stateful_step, stateless_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from millstream.plan.physical.nodes import PhysicalPlan
+    from millstream.plan.physical.nodes import PhysicalPlan, SharedScan
     from millstream.spark.shared_rows import SharedRows
     from millstream.spark.translate import TranslationContext
 
@@ -29,6 +32,9 @@ def read_together(
     """The output of the nodes up to which scans are shared."""
     made: dict[PhysicalNode, DataFrame | PythonStage] = {}
     for shared in plan.shared:
+        if len(shared.ends[0].inputs) > 1:
+            made[shared.ends[0]] = _feed_inputs(shared, context)
+            continue
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
         if shared.obstacle is None:
             rows = rows_of(shared.scan, context)
@@ -43,6 +49,16 @@ def read_together(
             packed = pack_in_one_pass(parted, context.kernel_settings.tasks, ticks)
             made |= dict(zip(shared.ends, packed, strict=True))
     return made
+
+
+def _feed_inputs(shared: SharedScan, context: TranslationContext) -> PythonStage:
+    """What an operator makes of rows that all of its inputs read."""
+    [end] = shared.ends
+    source = rows_of(shared.scan, context)
+    assert isinstance(source, PythonStage)
+    rows = PythonStage(source, source.schema, notes_time=source.notes_time)
+    inputs = [_rows(below, rows, context) for below in end.inputs]
+    return reach_kernel(stateful_step(inputs, end, context), context)
 
 
 def _python_stage(

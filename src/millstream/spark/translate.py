@@ -157,13 +157,18 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.SINK:
             return rows_of(node.inputs[0], context)
         case Execution.KERNEL:
-            step = stateful_step([rows_of(below, context) for below in node.inputs], node, context)
-            reached = step if context.ticks is None else context.ticks.reach(step, context.kernel_settings)
-            return reached.behind_exchange()
+            inputs = [rows_of(below, context) for below in node.inputs]
+            return reach_kernel(stateful_step(inputs, node, context), context)
         case Execution.PYTHON:
             return _stay_in_python([rows_of(below, context) for below in node.inputs], node, context)
         case Execution.SPARK:
             return _stateless(node, context)
+
+
+def reach_kernel(packing: PythonStage, context: TranslationContext) -> PythonStage:
+    """What a kernel makes of packets, and of ticks."""
+    reached = packing if context.ticks is None else context.ticks.reach(packing, context.kernel_settings)
+    return reached.behind_exchange()
 
 
 def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:

@@ -156,11 +156,19 @@ def test_pairs_that_move_between_tasks_are_put_in_order_before_the_sink(
     assert bool(find(query, Materialise)) is is_materialised
 
 
-def test_each_reading_of_a_table_is_a_scan_of_its_own() -> None:
-    job = compile_script(SourceText("s", f"{TABLES}SELECT x.id FROM a AS x JOIN a AS y ON x.id = y.id;"), {}, {}).jobs[
-        0
-    ]
-    assert [scan.id for scan in job.scans] == ["scan-1", "scan-2"]
+@pytest.mark.parametrize(
+    ("query", "scans"),
+    [
+        ("SELECT x.id FROM a AS x JOIN a AS y ON x.id = y.id", ["scan-1"]),
+        ("SELECT x.id FROM u AS x JOIN u AS y ON x.id = y.id", ["scan-1", "scan-2"]),
+        ("SELECT x.id FROM a AS x JOIN a AS y ON x.id = y.id JOIN a AS z ON z.id = y.id", ["scan-1", "scan-3"]),
+    ],
+)
+def test_inputs_of_a_join_read_a_table_once(query: str, scans: list[str]) -> None:
+    """Where nothing keeps state between the table and the join, as it does for upserts."""
+    [job] = compile_script(SourceText("s", f"{TABLES}{query};"), {}, {}).jobs
+    assert [scan.id for scan in job.scans] == scans
+    assert len(job.logical_scans) == query.count(" AS ")
 
 
 def test_a_union_takes_the_names_of_the_first_query_and_types_that_fit_all() -> None:

@@ -67,6 +67,50 @@ def test_reader_that_needs_spark_is_told(insert: str, obstacle: str) -> None:
     assert "Filter [Python]" not in stages
 
 
+def plan_pair(query: str) -> str:
+    """The physical plan of an INSERT that reads a table in two places."""
+    sink = "counts" if "COUNT" in query else "texts"
+    [job] = compile_script(SourceText("s", f"{TABLES} INSERT INTO {sink} {query};"), {}, {}).jobs
+    return job.explain().partition("== Physical Plan ==")[2]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT UPPER(x.k) FROM plain AS x JOIN (SELECT i FROM plain WHERE i > 0) AS y ON x.i = y.i",
+        "SELECT x.k, COUNT(y.i) FROM plain AS x LEFT JOIN plain AS y ON x.i = y.i AND x.m < y.m GROUP BY x.k",
+        "SELECT k FROM plain WHERE i IN (SELECT i + 1 FROM plain WHERE i > 0)",
+        "SELECT k FROM plain INTERSECT SELECT LOWER(k) FROM plain",
+    ],
+)
+def test_inputs_that_need_nothing_of_spark(query: str) -> None:
+    stages = plan_pair(query)
+    assert stages.count("Scan ") == 1
+    assert "shared by both inputs of " in stages
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x.k FROM plain AS x JOIN plain AS y ON x.i = y.i WHERE REGEXP(x.k, 'a+')",
+        "SELECT x.k FROM plain AS x JOIN plain AS y ON x.i = y.i AND x.xs = y.xs",
+        "SELECT x.k FROM plain AS x JOIN (SELECT k FROM texts) AS y ON x.k = y.k",
+        "SELECT k FROM plain UNION ALL SELECT k FROM plain",
+    ],
+)
+def test_inputs_that_are_read_apart(query: str) -> None:
+    stages = plan_pair(query)
+    assert stages.count("Scan ") == 2
+    assert "shared by" not in stages
+
+
+def test_inputs_of_a_job_that_writes_exactly_once_are_read_apart() -> None:
+    hint = "/*+ OPTIONS('sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p') */"
+    script = f"{TABLES} INSERT INTO texts {hint} SELECT x.k FROM plain AS x JOIN plain AS y ON x.i = y.i;"
+    [job] = compile_script(SourceText("s", script), {}, {}).jobs
+    assert len(job.scans) == 2
+
+
 def test_source_whose_metadata_spark_converts() -> None:
     inserts = ("INSERT INTO texts SELECT place FROM placed", "INSERT INTO spread SELECT place FROM placed")
     assert plan_set(*inserts)[0] == "columns of placed"

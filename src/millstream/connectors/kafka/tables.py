@@ -21,6 +21,7 @@ from millstream.connectors.kafka.option_values import (
     UpdateMode,
 )
 from millstream.connectors.tables import OrdinarySink, OrdinarySource
+from millstream.formats.json_format import JsonFormat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -169,6 +170,13 @@ class KafkaSource(OrdinarySource):
         """Some metadata is converted by Spark, and Arrow does not count rows without columns."""
         converted = (use for use in self.metadata if use.column.name in columns and self._is_converted(use))
         return bool(columns) and not any(converted)
+
+    def decodes_fields_alone(self, column: str) -> bool:
+        """JSON that is not read is skipped; where fields may not be missing, all are looked for."""
+        in_key = any(key.name == column for key in self.key.columns)
+        in_value = any(value.name == column for value in self.value_columns)
+        format_ = self.value_format
+        return in_value and not in_key and isinstance(format_, JsonFormat) and not format_.options.fail_on_missing_field
 
     def _is_converted(self, use: MetadataUse) -> bool:
         """After the rows are made; otherwise Spark does so before."""

@@ -70,11 +70,11 @@ class PhysicalNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedScan:
-    """A scan that several INSERTs of a set read in one pass."""
+    """A scan that several INSERTs of a set, or both inputs of an operator, read in one pass."""
 
     scan: PhysicalNode
     readers: tuple[str, ...]
-    """The tables that these INSERTs write."""
+    """The tables that these INSERTs write, or the inputs, in words."""
     ends: tuple[PhysicalNode, ...]
     """Per reader the last node, going up, that the pass does for it."""
     obstacle: str | None = None

@@ -10,6 +10,7 @@ from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
+from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.unnest import Unnest
 from millstream.plan.physical.python_steps import obstacle_to_pass
 from millstream.plan.physical.shared_scans import scan_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.operators.scan import Scan
     from millstream.plan.physical.shared_scans import WideScan
 
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Pass:
     scan: Scan
     readers: tuple[str, ...]
-    """The tables that these INSERTs write."""
+    """The tables that these INSERTs write, or the inputs of an operator, in words."""
     ends: tuple[Node, ...]
     """Per reader the last operator, going up, that the pass does for it."""
     obstacle: str | None
@@ -40,13 +40,20 @@ def plan_pass(found: WideScan, roots: Sequence[Root], *, drops_nulls: bool) -> P
 
     Only in Python can it make several rows of one, and take a watermark from rows.
     """
-    chains = [_chain(root) for root in roots if scan_of(root) is found.scan]
+    chains = [_chain(root) for root in roots if _reads(root, found.scan)]
     parts = [_without_time(list(_in_pass(chain, in_python=True))) for chain in chains]
     obstacles = (obstacle_to_pass(node, drops_nulls=drops_nulls) for part in parts for node in part)
     obstacle = next(filter(None, obstacles), None)
     if obstacle is not None:
         parts = [list(_in_pass(chain, in_python=False)) for chain in chains]
-    return Pass(found.scan, found.readers, tuple(part[-1] for part in parts), obstacle)
+    scan = chains[0][0]
+    assert isinstance(scan, Scan)
+    return Pass(scan, found.readers, tuple(part[-1] for part in parts), obstacle)
+
+
+def _reads(root: Root, scan: Scan) -> bool:
+    own = scan_of(root)
+    return own is not None and own.id == scan.id
 
 
 def _chain(root: Root) -> list[Node]:

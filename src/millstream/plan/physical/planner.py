@@ -16,7 +16,9 @@ from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import Unnest
+from millstream.plan.physical.narrow_rows import narrow_rows
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
+from millstream.plan.physical.paired_scans import pair_scans, plan_pairs
 from millstream.plan.physical.passes import plan_pass
 from millstream.plan.physical.python_steps import gives_rows_in_python, obstacle_in
 from millstream.plan.physical.shared_scans import share_scans
@@ -35,13 +37,20 @@ _ROW_BY_ROW: Final = (AssignWatermark, Filter, Project, Union, Unnest)
 """What can be done with rows where they are."""
 
 
-def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_share_scans: bool = True) -> PhysicalPlan:
-    """`may_share_scans`: a job that began by reading a table several times goes on so."""
+def plan_physically(
+    roots: Sequence[Root], settings: JobSettings, *, may_share_scans: bool = True, may_pair_scans: bool = True
+) -> PhysicalPlan:
+    """A job that began by reading a table for each INSERT, or for each input of an operator, goes on so."""
     # A transaction takes all that a task writes to a table at once, so such INSERTs have no pass in common.
     may_share_scans &= not any(isinstance(root, Write) and root.sink.is_exactly_once for root in roots)
     shared_roots, wide = share_scans(roots) if may_share_scans else (tuple(roots), ())
+    shared_roots, paired = pair_scans(shared_roots) if may_share_scans and may_pair_scans else (shared_roots, ())
     drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
-    passes = tuple(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide)
+    shared_roots = narrow_rows(shared_roots)
+    passes = (
+        *(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide),
+        *plan_pairs(paired, shared_roots),
+    )
     builder = _Builder(passes)
     outputs = tuple(_output(builder.build(root)) for root in shared_roots)
     plan = PhysicalPlan(outputs, tuple(_shared_scan(each, outputs) for each in passes))

@@ -55,20 +55,26 @@ def _widen(roots: Sequence[Root]) -> list[WideScan]:
         if place is None:
             found.append(WideScan(scan, (reader,)))
         else:
-            found[place] = WideScan(_wider(found[place].scan, scan), (*found[place].readers, reader))
+            found[place] = WideScan(widen(found[place].scan, scan), (*found[place].readers, reader))
     return found
 
 
-def _wider(scan: Scan, other: Scan) -> Scan:
+def widen(scan: Scan, other: Scan) -> Scan:
+    """A scan of the columns of both."""
     needed = {column.name: column for column in (*scan.columns, *other.columns)}
     columns = (needed[name] for name in scan.source.table.column_names if name in needed)
     return replace(scan, output=tuple(columns))
 
 
+def over_scan(node: Node, wide: Scan) -> Node:
+    """The same rows, from a scan of more columns."""
+    return _over(node, wide, narrows=True)
+
+
 def _reading(root: Root, wide: Sequence[WideScan]) -> Root:
     own = scan_of(root)
     shared = next((found.scan for found in wide if own is not None and found.scan.source == own.source), None)
-    return root if shared is None else root.with_inputs(*(_over(below, shared, narrows=True) for below in root.inputs))
+    return root if shared is None else root.with_inputs(*(over_scan(below, shared) for below in root.inputs))
 
 
 def _over(node: Node, wide: Scan, *, narrows: bool) -> Node:
