@@ -1,4 +1,4 @@
-"""Of the rows in a column, only the fields that somebody needs are decoded."""
+"""Of the rows in a column, only the fields that somebody needs are decoded; and no column that a CASE has lost."""
 
 from __future__ import annotations
 
@@ -96,11 +96,12 @@ def _rewrite(node: N, demands: Mapping[str, Mapping[str, Fields]], narrowed: dic
 
 
 def _narrow(scan: Scan, demand: Mapping[str, Fields]) -> Scan:
+    needed = [column for column in scan.columns if column.name in demand]
     columns = (
         replace(column, type=_with_fields(column.type, fields))
         if (fields := demand.get(column.name)) is not None and _is_narrow(scan, column)
         else column
-        for column in scan.columns
+        for column in needed
     )
     return replace(scan, output=tuple(columns))
 

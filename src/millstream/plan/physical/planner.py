@@ -16,6 +16,7 @@ from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import Unnest
+from millstream.plan.physical.known_cases import settle_cases
 from millstream.plan.physical.narrow_rows import narrow_rows
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
 from millstream.plan.physical.paired_scans import pair_scans, plan_pairs
@@ -43,6 +44,7 @@ def plan_physically(
     """A job that began by reading a table for each INSERT, or for each input of an operator, goes on so."""
     # A transaction takes all that a task writes to a table at once, so such INSERTs have no pass in common.
     may_share_scans &= not any(isinstance(root, Write) and root.sink.is_exactly_once for root in roots)
+    roots = settle_cases(roots)
     shared_roots, wide = share_scans(roots) if may_share_scans else (tuple(roots), ())
     shared_roots, paired = pair_scans(shared_roots) if may_share_scans and may_pair_scans else (shared_roots, ())
     drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
