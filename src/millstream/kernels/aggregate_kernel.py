@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from millstream.aggregates.accumulators import CallColumns
     from millstream.kernels.aggregate import AggregateOperator
+    from millstream.kernels.entries import GroupTable
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
 GROUPS: Final = "groups"
 
 
 class AggregateKernel:
-    def __init__(self, spec: AggregateOperator, open_table: OpenTable) -> None:
+    def __init__(self, spec: AggregateOperator, open_table: OpenTable, groups: GroupTable | None = None) -> None:
         self._spec = spec
         self._accumulators = [found for call in spec.calls if (found := spec.accumulator(call)) is not None]
         self._entries = {
@@ -35,26 +36,31 @@ class AggregateKernel:
         kept = [kept for entries in self._entries.values() for kept in entries.kept]
         listed = [listed for entries in self._entries.values() for listed in entries.listed]
         owners: list[CallColumns] = [*self._accumulators, *kept, *listed]
-        self._groups = open_table(GROUPS)
+        self._groups = open_table(GROUPS) if groups is None else groups
         self._results = {owner.call: owner.result for owner in owners}
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         """Receives the output of `combine` for any number of batches; returns the groups that changed."""
-        frame = self._look_up_old(self._merge(pl.DataFrame(parts[GROUPS])))
+        frame = self.apply(self.merge(pl.DataFrame(parts[GROUPS])), parts)
+        self.write(frame)
+        return StepResult((self._changes(frame),), self.count_ignored(frame))
+
+    def apply(self, groups: pl.DataFrame, parts: Parts) -> pl.DataFrame:
+        """Groups as they are after a batch, beside what they were; single values are written at once."""
+        frame = self._look_up_old(groups)
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
         applied += [column for accumulator in self._accumulators for column in accumulator.apply()]
-        frame = frame.lazy().with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS)).collect()
-        self._write(frame)
-        return StepResult((self._changes(frame),), self._count_ignored(frame))
+        return frame.lazy().with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS)).collect()
 
-    def _count_ignored(self, frame: pl.DataFrame) -> int:
+    def count_ignored(self, frame: pl.DataFrame) -> int:
         """Rows removed from a group that lacks them or their value; one missing in several tables counts once."""
         missed = [pl.col(name).fill_null(0) for entries in self._entries.values() for name in entries.missed]
         return int(frame.select(pl.max_horizontal(-pl.col(ROW_COUNT), 0, *missed).sum()).item())
 
-    def _merge(self, part: pl.DataFrame) -> pl.DataFrame:
+    def merge(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Each group of a batch once."""
         counters = [pl.col(name).sum() for name in self._spec.counters]
         merged = [
             column
@@ -69,15 +75,25 @@ class AggregateKernel:
         frame = add_old_values(groups, found).with_row_index(GROUP)
         return number_groups(frame, self._groups) if self._entries else frame
 
-    def _write(self, frame: pl.DataFrame) -> None:
+    def write(self, frame: pl.DataFrame) -> None:
         names = [field.name for field in self._spec.state_tables[GROUPS].values]
         touched = frame.lazy().filter(pl.col(EXISTED) | pl.col(EXISTS))
         written = touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD)).collect()
         self._groups.put(written.to_arrow(), replaced=int(frame[EXISTED].sum()))
         if self._entries and not frame[EXISTS].all():
-            gone = frame.filter(~pl.col(EXISTS))
-            for entries in self._entries.values():
-                entries.table.clear(gone)
+            self.clear(frame.filter(~pl.col(EXISTS)))
+
+    def clear(self, groups: pl.DataFrame) -> None:
+        """Deletes the individual values of groups that are gone."""
+        for entries in self._entries.values():
+            entries.table.clear(groups)
+
+    def read(self, groups: pl.DataFrame) -> pl.DataFrame:
+        """The results of groups as they are stored."""
+        for entries in self._entries.values():
+            groups = entries.read(groups, "")
+        results = (result("").alias(call.output) for call, result in self._results.items())
+        return groups.select(*self._spec.keys, *results)
 
     def _changes(self, frame: pl.DataFrame) -> pa.Table:
         results = [

@@ -7,7 +7,7 @@ group. Which group it is, where groups share that half, is told by a number that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from millstream.state.state_table import StateTable
+    from millstream.state.state_table import Found, StateTable
 
 GROUP: Final = "__group"
 """The index of the group in the batch's frame of groups."""
@@ -51,6 +51,14 @@ class Moves:
         return 0 if self.missed is None else int(self.missed[MISSED].sum())
 
 
+class GroupTable(Protocol):
+    """What is asked of the state table of groups."""
+
+    def take_numbers(self, count: int) -> int: ...
+    def lookup(self, keys: pa.Table) -> Found: ...
+    def put(self, rows: pa.Table, *, replaced: int = 0) -> None: ...
+
+
 def entry_hash(group: pl.Expr, value: pl.Expr) -> pl.Expr:
     return (group & ~LOWER_HALF) | (value & LOWER_HALF)
 
@@ -75,7 +83,7 @@ class EntryTable:
             self._table.put(entries.to_arrow(), replaced=entries.height)
 
 
-def number_groups(groups: pl.DataFrame, table: StateTable) -> pl.DataFrame:
+def number_groups(groups: pl.DataFrame, table: GroupTable) -> pl.DataFrame:
     """Adds the number of each group: the one of its row in `table`, or a new one."""
     old = groups[OLD + ID]
     is_new = old.is_null().to_numpy()

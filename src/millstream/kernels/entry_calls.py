@@ -72,7 +72,7 @@ class EntryCalls:
 
     def step(self, frame: pl.DataFrame, part: pa.Table | None) -> pl.DataFrame:
         """Updates the table, and the calls' columns in the frame of groups."""
-        frame = self._read(frame, OLD)
+        frame = self.read(frame, OLD)
         moves = [self._no_moves()] * len(self._filters) if part is None else self._update(frame, part)
         for calls, moved in zip(self._filters, moves, strict=True):
             for kept in calls.kept:
@@ -80,7 +80,7 @@ class EntryCalls:
             if calls.distinct:
                 frame = frame.join(_steps(moved, calls.distinct), on=GROUP, how="left")
             frame = _add_missed(frame, moved, calls.missed)
-        return self._read(frame, "")
+        return self.read(frame, "")
 
     def _no_moves(self) -> Moves:
         nothing = pl.DataFrame(pa.schema([self._value, pa.field(NUMBER, pa.int64())]).empty_table())
@@ -103,7 +103,8 @@ class EntryCalls:
             return entries
         return self.table.of_filter(entries, calls.total)
 
-    def _read(self, frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    def read(self, frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+        """Adds the results of calls that need all values of a group."""
         if not self.listed:
             return frame
         entries = self.table.of_groups(frame)
