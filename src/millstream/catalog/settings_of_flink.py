@@ -167,6 +167,24 @@ LATER: Final = (
     PartlySupported(LOCAL_TIME_ZONE, ("UTC",)),
     PartlySupported(
         ConfigOption(
+            "table.exec.emit.early-fire.enabled",
+            boolean,
+            "Whether a window gives results before it has ended, and updates them.",
+            False,
+        ),
+        ("false",),
+    ),
+    PartlySupported(
+        ConfigOption(
+            "table.exec.emit.late-fire.enabled",
+            boolean,
+            "Whether a window takes rows that are late, and updates its result.",
+            False,
+        ),
+        ("false",),
+    ),
+    PartlySupported(
+        ConfigOption(
             "table.exec.sink.type-length-enforcer",
             one_of(TypeLengthEnforcer),
             "What happens to texts longer or shorter than CHAR(n) and VARCHAR(n): IGNORE, TRIM_PAD or ERROR.",

@@ -38,7 +38,7 @@ _NO_CLASSES: Final = "no Java class of the user's is loaded"
 _PYTHON_PATH: Final = "Python modules are found beside the script and on the Python path"
 _NO_LOOKUPS: Final = "tables that rows are looked up in are in memory"
 _NO_JOINS: Final = "there are only regular joins yet"
-_NO_WINDOWS: Final = "there are no windows yet"
+_NO_OVER: Final = "there is no OVER by time yet"
 _NO_RANK_CACHE: Final = "the first rows of each group are kept as state, not in a cache"
 _ONE_CHANGE: Final = "a batch changes the row of a key once"
 _SPARKS_MEMORY: Final = "Spark manages memory; its settings begin with 'spark.'"
@@ -110,9 +110,9 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("table.exec.async-*", "functions in Python are called in batches"),
     WithoutEffect("table.exec.interval-join.*", _NO_JOINS),
     WithoutEffect("table.exec.delta-join.*", _NO_JOINS),
-    WithoutEffect("table.exec.window-agg.*", _NO_WINDOWS),
-    WithoutEffect("table.exec.emit.*", _NO_WINDOWS),
-    WithoutEffect("table.exec.unbounded-over.*", _NO_WINDOWS),
+    WithoutEffect("table.exec.window-agg.*", "rows of windows are kept as state, and combined in each batch"),
+    WithoutEffect("table.exec.emit.*", "a window gives its result once"),
+    WithoutEffect("table.exec.unbounded-over.*", _NO_OVER),
     WithoutEffect("table.exec.rank.*", _NO_RANK_CACHE),
     WithoutEffect("table.exec.deduplicate.*", _ONE_CHANGE),
     WithoutEffect("table.exec.hive.*", "there is no connector to Hive"),

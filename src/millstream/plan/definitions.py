@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
@@ -39,6 +40,10 @@ def definitions(node: Node) -> dict[str, Typed]:
         case Union():
             branches = [definitions(branch) for branch in node.inputs]
             return {column.name: _any_of([each[column.name] for each in branches], column) for column in node.columns}
+        case AssignWindows():
+            [below] = node.inputs
+            made = {column.name: InputColumn(column.name, column.type) for column in node.made}
+            return definitions(below) | made
         case Unnest():
             [below] = node.inputs
             lower = definitions(below)

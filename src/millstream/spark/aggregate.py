@@ -5,6 +5,7 @@ Columns have numbers for names inside: PySpark looks names up unquoted, and a us
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
@@ -20,12 +21,29 @@ from millstream.spark.python_rows import ColumnUse, prepare_columns, schema_of, 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-    from millstream.plan.operators.aggregate import Aggregate, AggregateCall
+    from millstream.plan.operators.aggregate import Aggregate, AggregateCall, Grouping
     from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import InputRows, PythonStage
 
 
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The rows of a grouping as the kernel takes them, and its columns there by their names in the plan."""
+
+    rows: InputRows
+    operator: AggregateOperator
+    keys: dict[str, str]
+    results: dict[str, str]
+
+
 def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
+    found = prepare_grouping(rows, node)
+    operator = replace(found.operator, emits_before=node.emits_before, repeats=node.repeats)
+    settings = kernel_settings.with_ttl(node.state_ttl)
+    return host({ROWS: found.rows}, operator, node.id, settings, {**found.keys, **found.results, KIND: KIND})
+
+
+def prepare_grouping(rows: InputRows, node: Grouping) -> Grouped:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
@@ -35,7 +53,6 @@ def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings)
     uses = [ColumnUse(name, column, schema[name].dataType, is_compared=True) for name, column in keys.items()]
     uses += [ColumnUse(name, column, type_, is_compared=True) for (name, type_), column in arguments.items()]
     uses += [ColumnUse(name, column, schema[name].dataType, is_condition=True) for name, column in filters.items()]
-    prepared = prepare_columns(rows, uses)
     has_kinds = KIND in schema.names
     operator = AggregateOperator(
         tuple(keys.values()),
@@ -51,12 +68,9 @@ def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings)
             for call in node.calls
         ),
         kernel_schema(struct_of(uses, [schema[KIND]] if has_kinds else [])),
-        emits_before=node.emits_before,
         insert_only=not has_kinds,
-        repeats=node.repeats,
     )
-    settings = kernel_settings.with_ttl(node.state_ttl)
-    return host({ROWS: prepared}, operator, node.id, settings, {**keys, **results, KIND: KIND})
+    return Grouped(prepare_columns(rows, uses), operator, keys, results)
 
 
 def _type_taken(schema: StructType, call: AggregateCall) -> DataType:

@@ -36,6 +36,14 @@ def join(
     *,
     has_kinds: bool,
 ) -> PythonStage:
+    inputs, operator, columns = prepare_join(left, right, node, kernel_settings)
+    return host(inputs, operator, node.id, kernel_settings, columns | ({KIND: KIND} if has_kinds else {}))
+
+
+def prepare_join(
+    left: InputRows, right: InputRows, node: Join, kernel_settings: KernelSettings
+) -> tuple[dict[str, InputRows], JoinOperator, dict[str, str]]:
+    """The rows as the kernel takes them, and its columns by their names in the plan."""
     lefts, rights = _uses(left, LEFT, node.left_columns), _uses(right, RIGHT, node.right_columns)
     inside = {use.source: use.name for use in (*lefts, *rights)}
     operator = JoinOperator(
@@ -46,9 +54,8 @@ def join(
         pair_condition(node.condition, inside),
     )
     given = inside if node.mark is None else inside | {node.mark: MARK}
-    columns = {column.name: given[column.name] for column in node.output} | ({KIND: KIND} if has_kinds else {})
     inputs = {LEFT: prepare_columns(left, lefts), RIGHT: prepare_columns(right, rights)}
-    return host(inputs, operator, node.id, kernel_settings, columns)
+    return inputs, operator, {column.name: given[column.name] for column in node.output}
 
 
 def pair_condition(condition: Typed | None, inside: Mapping[str, str]) -> PairCondition | None:

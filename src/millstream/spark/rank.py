@@ -25,6 +25,15 @@ _ARRIVALS: Final = {Ties.FIRST: Arrival.FIRST, Ties.LAST: Arrival.LAST}
 
 
 def rank(rows: InputRows, node: Rank, kernel_settings: KernelSettings, *, has_kinds: bool) -> PythonStage:
+    prepared, operator, columns = prepare_rank(rows, node, kernel_settings)
+    kind = {KIND: KIND} if has_kinds else {}
+    return host({ROWS: prepared}, operator, node.id, kernel_settings, {**columns, **kind})
+
+
+def prepare_rank(
+    rows: InputRows, node: Rank, kernel_settings: KernelSettings
+) -> tuple[InputRows, RankOperator, dict[str, str]]:
+    """The rows as the kernel takes them, and its columns by their names in the plan."""
     schema = schema_of(rows)
     uses = [
         ColumnUse(
@@ -50,5 +59,4 @@ def rank(rows: InputRows, node: Rank, kernel_settings: KernelSettings, *, has_ki
         repeats=node.repeats,
     )
     columns = inside if node.rank is None else {**inside, node.rank: _RANK}
-    kind = {KIND: KIND} if has_kinds else {}
-    return host({ROWS: prepare_columns(rows, uses)}, operator, node.id, kernel_settings, {**columns, **kind})
+    return prepare_columns(rows, uses), operator, columns

@@ -17,7 +17,9 @@ from millstream.connectors.local.tables import DatagenSource, FilesystemSource
 from millstream.durable_files import JobFile, shorten_name
 from millstream.kernels.watermark import TimeSource
 from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.assign_sessions import AssignSessions
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
@@ -32,6 +34,9 @@ from millstream.plan.operators.set_operation import SetOperation
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import Unnest
 from millstream.plan.operators.values import Values
+from millstream.plan.operators.window_aggregate import WindowAggregate
+from millstream.plan.operators.window_join import WindowJoin
+from millstream.plan.operators.window_rank import WindowRank
 from millstream.plan.physical.event_time import time_inputs
 from millstream.plan.physical.nodes import Execution
 from millstream.plan.vectorised.forms import vectorise
@@ -55,6 +60,7 @@ from millstream.spark.splits import SPLIT, Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union, unite
 from millstream.spark.unnest import unnest, unnest_in_python
+from millstream.spark.windows import assign_sessions, assign_windows, window_aggregate, window_join, window_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -225,6 +231,8 @@ def python_step(rows: PythonStage, node: PhysicalNode, context: TranslationConte
             return filter_in_python(rows, operator)
         case Unnest() as operator:
             return unnest_in_python(rows, operator)
+        case AssignWindows() as operator:
+            return assign_windows(rows, operator)
         case operator:
             assert isinstance(operator, Project)
             return project_in_python(rows, operator)
@@ -247,16 +255,25 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
     match node.operator:
         case Aggregate() as operator:
             return aggregate(inputs[0], operator, context.kernel_settings)
+        case WindowAggregate() as operator:
+            return window_aggregate(inputs[0], operator, context.kernel_settings)
         case Normalise() as operator:
             return normalise(inputs[0], operator, context.kernel_settings)
         case Materialise() as operator:
             return materialise(inputs[0], operator, context.kernel_settings)
+        case AssignSessions() as operator:
+            return assign_sessions(inputs[0], operator, context.kernel_settings)
+        case WindowJoin() as operator:
+            left, right = inputs
+            return window_join(left, right, operator, context.kernel_settings)
         case Join() as operator:
             left, right = inputs
             return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
         case SetOperation() as operator:
             left, right = inputs
             return combine_sides(left, right, operator, context.kernel_settings)
+        case WindowRank() as operator:
+            return window_rank(inputs[0], operator, context.kernel_settings)
         case Rank() as operator:
             return rank(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
         case Over() as operator:

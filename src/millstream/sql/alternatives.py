@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 _ONE_TOPIC: Final = "Write the rows of both into one topic with two INSERTs"
-_TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
 _BOUNDED: Final = (
     "Write a number, e.g. LIMIT 10; or limit the input: with WHERE, 'scan.bounded.mode' of a Kafka table, "
     "'number-of-rows' of datagen."
@@ -23,14 +22,7 @@ _SUBQUERY: Final = (
 )
 _MEMBER: Final = "Write it in WHERE, HAVING or the select list; or join with the distinct rows of the query in FROM."
 
-WINDOWS: Final = {
-    "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
-    "HOP": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
-    "CUMULATE": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
-    "SESSION": f"There is no equivalent for session windows yet; if fixed windows are enough, {_TRUNCATED}.",
-}
 ALTERNATIVES: Final = {
-    **{f"window function {window}": hint for window, hint in WINDOWS.items()},
     "OUTER JOIN": "Say which side is kept: LEFT, RIGHT or FULL JOIN.",
     **{f"NATURAL {kind} JOIN": _USING.format(kind) for kind in ("LEFT", "RIGHT", "FULL")},
     **{f"{kind} JOIN": _SEMI for kind in ("SEMI", "LEFT SEMI", "RIGHT SEMI")},

@@ -15,10 +15,10 @@ from sqlglot.tokenizer_core import TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.source import SourceText
-from millstream.sql.clause_parser import ClauseParser
 from millstream.sql.cursor import TokenCursor
 from millstream.sql.script import Script
 from millstream.sql.type_parser import parse_type
+from millstream.sql.window_parser import WindowParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ def _read_special(name: str, parser: ExpressionParser) -> exp.Expr:
     return parser.read_special(name)
 
 
-class ExpressionParser(ClauseParser):
+class ExpressionParser(WindowParser):
     FUNCTIONS: ClassVar = {}
     LAMBDAS: ClassVar = {}
     COLUMN_OPERATORS: ClassVar = {TokenType.DOT: None}

@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.alternatives import ALTERNATIVES, WINDOWS
+from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.slips import is_mark
+from millstream.sql.window_parser import WINDOW_PARAMETERS, window_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +18,11 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 _BEFORE_A_QUERY: Final = ("(", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT")
+_TABLE_FUNCTION: Final = ("TABLE", "(")
 _CLAUSES: Final[dict[tuple[str, ...], str]] = {
     ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT",
     ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE",
-    **{
-        words: f"window function {window}"
-        for window in WINDOWS
-        for words in ((window, "(", "TABLE"), (window, "(", "DATA", "=>"))
-    },
-    ("TABLE", "("): "a table function",
+    _TABLE_FUNCTION: "a table function",
     (")", "WITH", "OFFSET"): "UNNEST … WITH OFFSET",
 }
 """Only the first of these that occurs anywhere in the query is reported."""
@@ -35,19 +32,27 @@ def refuse_clauses(script: Script, tokens: Sequence[Token]) -> None:
     for words, what in _CLAUSES.items():
         for index in range(len(tokens)):
             found = tokens[index : index + len(words)]
-            is_lateral = index > 0 and is_mark(tokens[index - 1], "LATERAL")
-            if len(found) == len(words) and all(map(is_mark, found, words)) and not is_lateral:
+            is_known = (index > 0 and is_mark(tokens[index - 1], "LATERAL")) or (
+                words == _TABLE_FUNCTION and window_call(tokens, index + len(words))
+            )
+            if len(found) == len(words) and all(map(is_mark, found, words)) and not is_known:
                 named = [token for token, word in zip(found, words, strict=True) if word.isidentifier()]
-                raise _refuse(script, what, found[0], named[0] if words[0] in WINDOWS else named[-1])
-    for before, token, name in zip([None, *tokens], tokens, tokens[1:], strict=False):
-        if is_mark(token, "TABLE") and (before is None or is_mark(before, *_BEFORE_A_QUERY)):
+                raise _refuse(script, what, found[0], named[-1])
+    for index, (token, name) in enumerate(pairwise(tokens)):
+        is_argument = index > 1 and window_call(tokens, index - 2)
+        if is_mark(token, "TABLE") and not is_argument and (not index or is_mark(tokens[index - 1], *_BEFORE_A_QUERY)):
             raise _refuse(script, "TABLE as a query", token, name)
 
 
 def refuse_named_arguments(script: Script, tokens: Sequence[Token]) -> None:
-    """`f(name => value)`."""
-    for name, arrow in pairwise(tokens):
-        if is_mark(arrow, "=>"):
+    """`f(name => value)`, but for the functions that make windows."""
+    called: list[Token | None] = [None]
+    for before, name, arrow in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if is_mark(name, "("):
+            called.append(before)
+        elif is_mark(name, ")") and len(called) > 1:
+            called.pop()
+        if is_mark(arrow, "=>") and not is_mark(called[-1], *WINDOW_PARAMETERS):
             raise ScriptError(
                 Diagnostic(
                     Code.UNSUPPORTED_EXPRESSION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -13,14 +14,18 @@ from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
-from millstream.kernels.operator import LEFT, RIGHT
-from millstream.kernels.over import OverOperator
+from millstream.kernels.operator import LEFT, RIGHT, Operator
 from millstream.kernels.partners import MARK
 from millstream.kernels.rank import Arrival, RankOperator, SortKey
+from millstream.kernels.sessions import SessionOperator
 from millstream.kernels.set_operation import SetOperator
-from millstream.kernels.updated_over import UpdatedOverOperator
-from millstream.plan.operators.aggregate import Aggregate
+from millstream.kernels.window_aggregate import WindowAggregateOperator
+from millstream.kernels.window_join import WindowJoinOperator
+from millstream.kernels.window_rank import WindowRankOperator
+from millstream.plan.operators.aggregate import Aggregate, Grouping
+from millstream.plan.operators.assign_sessions import AssignSessions
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
@@ -34,7 +39,11 @@ from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.set_operation import Except, SetOperation
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import PartKind, Unnest
+from millstream.plan.operators.window_aggregate import WindowAggregate
+from millstream.plan.operators.window_join import WindowJoin
+from millstream.plan.operators.window_rank import WindowRank
 from millstream.plan.resolver.sql_text import sql_text
+from millstream.plan.vectorised.window_rows import WindowRows, to_times
 from millstream.spark.join import pair_condition
 from millstream.spark.over import over_operator
 from tests.unit.changelogs.plan_time import PlanTime
@@ -55,9 +64,11 @@ Record = dict[str, Any]
 Changes = list[tuple[RowKind, Record]]
 
 
-KeyedOperator = (
-    AggregateOperator | NormaliseOperator | MaterialiseOperator | RankOperator | OverOperator | UpdatedOverOperator
-)
+class OperatorOfRows(Operator, Protocol):
+    """One with a single input."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
 
 
 class Step(Protocol):
@@ -70,8 +81,16 @@ class PlanBench:
     Each table with a watermark is one split. A kernel that needs time is stepped in every batch, rows or none.
     """
 
-    def __init__(self, root: PhysicalNode, database: duckdb.DuckDBPyConnection, *, expires: bool = False) -> None:
+    def __init__(
+        self,
+        root: PhysicalNode,
+        database: duckdb.DuckDBPyConnection,
+        *,
+        expires: bool = False,
+        colliding: bool = False,
+    ) -> None:
         self._expires = expires
+        self._colliding = colliding
         self._benches: list[Bench] = []
         self._database = database
         self._time = PlanTime()
@@ -98,6 +117,10 @@ class PlanBench:
         """How many rows were dropped for being late."""
         return sum(bench.late for bench in self._benches)
 
+    def stored_rows(self) -> list[int]:
+        """In each table of each kernel."""
+        return [rows for bench in self._benches for rows in bench.stored_rows().values()]
+
     def _build(self, node: PhysicalNode) -> Step:
         inputs = [self._build(below) for below in node.inputs]
         built = len(self._benches)
@@ -112,8 +135,8 @@ class PlanBench:
             case Scan():
                 names = [column.name for column in operator.columns]
                 return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in batch]
-            case Aggregate():
-                return self._aggregate_rows(operator, node.inputs[0], *inputs)
+            case Aggregate() | WindowAggregate():
+                return self._group(operator, node.inputs[0], *inputs)
             case Normalise():
                 schema = _schema(operator.columns)
                 normalise = NormaliseOperator(operator.keys, schema, operator.emits_before, expires=self._expires)
@@ -140,7 +163,7 @@ class PlanBench:
                 return inputs[0]
             case _:
                 [below] = inputs
-                return self._build_stateless(operator, below)
+                return self._build_over_one(operator, below)
 
     def _assign_watermark(self, node: PhysicalNode, operator: AssignWatermark, below: Step) -> Step:
         columns = operator.columns
@@ -154,8 +177,10 @@ class PlanBench:
 
         return step
 
-    def _build_stateless(self, operator: Node, below: Step) -> Step:
+    def _build_over_one(self, operator: Node, below: Step) -> Step:
         match operator:
+            case AssignSessions():
+                return self._assign_sessions(operator, below)
             case Filter():
                 return self._filter(operator, below)
             case Project():
@@ -164,6 +189,8 @@ class PlanBench:
                 return self._expand(operator, below)
             case Unnest():
                 return self._unnest(operator, below)
+            case AssignWindows():
+                return self._assign_windows(operator, below)
             case _:
                 raise AssertionError(f"{type(operator).__name__} reads no changelog")
 
@@ -219,8 +246,32 @@ class PlanBench:
             for element in elements_of(row)
         ]
 
+    def _assign_sessions(self, node: AssignSessions, below: Step) -> Step:
+        operator = SessionOperator(node.keys, node.column, node.gap, _schema(_input(node).columns), node.follows_clock)
+        names = dict(zip(operator.bounds, (node.start, node.end, node.time), strict=True))
+        kernel = self._kernel(operator, buckets=3)
+        return lambda batch: [
+            (kind, {names.get(name, name): value for name, value in row.items()}) for kind, row in kernel(below(batch))
+        ]
+
     @staticmethod
-    def _kernel_aggregate(node: Aggregate, *, insert_only: bool) -> AggregateOperator:
+    def _assign_windows(node: AssignWindows, below: Step) -> Step:
+        time_type = _schema([column for column in _input(node).columns if column.name == node.column]).types[0]
+        types = dict(zip((node.start, node.end), [pa.timestamp("us")] * 2, strict=True)) | {node.time: time_type}
+
+        def step(batch: Changes) -> Changes:
+            changes = below(batch)
+            found = WindowRows.of(pa.array([row[node.column] for _, row in changes], time_type), node.windows)
+            times = {node.start: found.starts, node.end: found.ends, node.time: found.ends - 1}
+            columns = {name: to_times(times[name], types[name]).to_pylist() for name in times if name is not None}
+            made = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            rows = [changes[place] for place in found.rows]
+            return [(kind, row | own) for (kind, row), own in zip(rows, made or [{}] * len(rows), strict=True)]
+
+        return step
+
+    @staticmethod
+    def _kernel_aggregate(node: Grouping, *, insert_only: bool) -> AggregateOperator:
         types = {field.name: field.type for field in _schema(_input(node).columns)}
         calls, columns = [], {key: types[key] for key in node.keys}
         for call in node.calls:
@@ -236,13 +287,15 @@ class PlanBench:
             node.keys,
             tuple(calls),
             pa.schema([pa.field(name, type_) for name, type_ in columns.items()]),
-            node.emits_before,
             insert_only=insert_only,
-            repeats=node.repeats,
         )
 
-    def _aggregate_rows(self, node: Aggregate, rows: PhysicalNode, below: Step) -> Step:
-        kernel = self._kernel(self._kernel_aggregate(node, insert_only=not rows.has_kinds))
+    def _group(self, node: Aggregate | WindowAggregate, rows: PhysicalNode, below: Step) -> Step:
+        operator = self._kernel_aggregate(node, insert_only=not rows.has_kinds)
+        if isinstance(node, WindowAggregate):
+            kernel = self._kernel(WindowAggregateOperator(operator, node.end, node.follows_clock), buckets=3)
+        else:
+            kernel = self._kernel(replace(operator, emits_before=node.emits_before, repeats=node.repeats))
         arguments = {_argument(call): call.argument for call in node.calls if call.argument is not None}
         return lambda batch: kernel(
             [(kind, row | {name: row[of] for name, of in arguments.items()}) for kind, row in below(batch)]
@@ -264,8 +317,9 @@ class PlanBench:
         }
         first, second = (JoinSide(schemas[name], keys) for name, _, _, keys, _ in sides)
         condition = pair_condition(node.condition, {name: name for schema in schemas.values() for name in schema.names})
-        operator = JoinOperator(first, second, self._expires, node.kind, condition)
-        bench = Bench(operator, schemas, buckets=3)
+        join = JoinOperator(first, second, self._expires and not node.needs_time, node.kind, condition)
+        operator = WindowJoinOperator(join, *node.ends, node.follows_clock) if isinstance(node, WindowJoin) else join
+        bench = Bench(operator, schemas, buckets=3, colliding=self._colliding)
         self._benches.append(bench)
         output = [column.name for column in node.output]
 
@@ -286,7 +340,7 @@ class PlanBench:
         operator = SetOperator(
             schema, isinstance(node, Except), node.is_distinct, expires=self._expires, repeats=node.repeats
         )
-        bench = Bench(operator, {LEFT: schema, RIGHT: schema}, buckets=3)
+        bench = Bench(operator, {LEFT: schema, RIGHT: schema}, buckets=3, colliding=self._colliding)
         self._benches.append(bench)
 
         def step(batch: Changes) -> Changes:
@@ -313,7 +367,10 @@ class PlanBench:
             expires=self._expires,
             repeats=node.repeats,
         )
-        kernel = self._kernel(operator, buckets=3)
+        windowed = (
+            WindowRankOperator(operator, node.end, node.follows_clock) if isinstance(node, WindowRank) else operator
+        )
+        kernel = self._kernel(windowed, buckets=3)
         return lambda batch: kernel(below(batch))
 
     def _over(self, node: Over, below: Step) -> Step:
@@ -322,8 +379,8 @@ class PlanBench:
         kernel = self._kernel(operator, buckets=3)
         return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in kernel(below(batch))]
 
-    def _kernel(self, operator: KeyedOperator, buckets: int = 1) -> Step:
-        bench = Bench(operator, operator.schema, buckets=buckets)
+    def _kernel(self, operator: OperatorOfRows, buckets: int = 1) -> Step:
+        bench = Bench(operator, operator.schema, buckets=buckets, colliding=self._colliding)
         self._benches.append(bench)
 
         def step(batch: Changes) -> Changes:
@@ -353,4 +410,6 @@ def _sql(expression: Typed) -> str:
 
 def _duckdb_type(column: Any) -> str:
     name = str(column.type).removesuffix(" NOT NULL")
+    if name.startswith("TIMESTAMP_LTZ"):
+        return "TIMESTAMPTZ"
     return f"{name.removeprefix('ARRAY<').removesuffix('>')}[]" if name.startswith("ARRAY<") else name

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.sql.alternatives import WINDOWS
 from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _NO_WATERMARKS: Final = "Watermarks have no effect yet."
-_OLD_WINDOW: Final = "Windows are not supported yet, in GROUP BY or after FROM."
+_OF_GROUPS: Final = "It is for GROUP BY, and what asks for its bounds is for queries with it there."
 
 MISSING: Final = (
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
@@ -30,8 +29,12 @@ MISSING: Final = (
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
     *(
-        Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, WINDOWS[window])
-        for window in ("TUMBLE", "HOP", "SESSION")
+        Missing(f"{window}{part}", Category.TEMPORAL, why, hint)
+        for window, why, hint in (
+            ("TUMBLE", _OF_GROUPS, "Write GROUP BY TUMBLE(ts, INTERVAL '10' MINUTE)."),
+            ("HOP", _OF_GROUPS, "Write GROUP BY HOP(ts, INTERVAL '5' MINUTE, INTERVAL '10' MINUTE)."),
+            ("SESSION", _OF_GROUPS, "Write GROUP BY k, SESSION(ts, INTERVAL '10' MINUTE)."),
+        )
         for part in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
     ),
     Missing("CURRENT_DATABASE", Category.CONVERSION, "SHOW CURRENT DATABASE shows the one in use."),

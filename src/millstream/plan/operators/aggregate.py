@@ -50,23 +50,12 @@ class AggregateCall:
         return f"{self.function}({distinct}{self.argument}{constants}){condition} AS {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate(KeyedState):
-    input: Node
-    keys: tuple[str, ...]
-    calls: tuple[AggregateCall, ...]
-    span: Span
-    emits_before: bool = False
-    """Whether an update is preceded by the old row, because somebody above needs it."""
-    repeats: bool = False
-    """Whether a result that did not change is given again: state has a TTL, and that above lives on this."""
-    state_ttl: timedelta | None = None
-    """How long a hint lets a group live that no row reaches; None is as long as other state."""
-    id: str = ""
+class Grouping(KeyedState):
+    """Rows grouped by `keys`, and what is computed from each group."""
 
-    @property
-    def hinted_ttls(self) -> tuple[timedelta | None, ...]:
-        return (self.state_ttl,)
+    __slots__ = ()
+
+    calls: tuple[AggregateCall, ...]
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -75,33 +64,12 @@ class Aggregate(KeyedState):
         return keys + tuple(OutputColumn(call.name, call.type) for call in self.calls)
 
     @property
-    def changelog(self) -> ChangelogMode:
-        if self.is_insert_only and not self.repeats:
-            return INSERT_ONLY
-        updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
-        changes = updating if self.input.is_insert_only else updating | {RowKind.DELETE}
-        return changes | {RowKind.UPDATE_BEFORE} if self.emits_before else changes
-
-    @property
-    def is_insert_only(self) -> bool:
-        return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
-
-    @property
-    def gives_kinds(self) -> bool:
-        """Those of SELECT DISTINCT too: aggregates above keep state for changes, whether or not there is a TTL."""
-        return True
-
-    @property
     def label(self) -> str:
-        ttl = "" if self.state_ttl is None else f", ttl=[{ttl_text(self.state_ttl)}]"
-        return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}]{ttl})"
+        return f"{type(self).__name__}({self._grouping})"
 
     @property
-    def keeps_more_for_changes(self) -> bool:
-        """Whether its state would be another one if no row were retracted: single values, and not only the result."""
-        functions = (aggregate_function(call.function) for call in self.calls)
-        depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
-        return depends and not self.input.is_insert_only
+    def _grouping(self) -> str:
+        return f"keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}]"
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -132,6 +100,54 @@ class Aggregate(KeyedState):
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
         return self, (frozenset({*self.keys, *(name for call in self.calls for name in call.inputs)}),)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Grouping):
+    input: Node
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    span: Span
+    emits_before: bool = False
+    """Whether an update is preceded by the old row, because somebody above needs it."""
+    repeats: bool = False
+    """Whether a result that did not change is given again: state has a TTL, and that above lives on this."""
+    state_ttl: timedelta | None = None
+    """How long a hint lets a group live that no row reaches; None is as long as other state."""
+    id: str = ""
+
+    @property
+    def hinted_ttls(self) -> tuple[timedelta | None, ...]:
+        return (self.state_ttl,)
+
+    @property
+    def label(self) -> str:
+        ttl = "" if self.state_ttl is None else f", ttl=[{ttl_text(self.state_ttl)}]"
+        return f"Aggregate({self._grouping}{ttl})"
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        if self.is_insert_only and not self.repeats:
+            return INSERT_ONLY
+        updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
+        changes = updating if self.input.is_insert_only else updating | {RowKind.DELETE}
+        return changes | {RowKind.UPDATE_BEFORE} if self.emits_before else changes
+
+    @property
+    def is_insert_only(self) -> bool:
+        return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
+
+    @property
+    def gives_kinds(self) -> bool:
+        """Those of SELECT DISTINCT too: aggregates above keep state for changes, whether or not there is a TTL."""
+        return True
+
+    @property
+    def keeps_more_for_changes(self) -> bool:
+        """Whether its state would be another one if no row were retracted: single values, and not only the result."""
+        functions = (aggregate_function(call.function) for call in self.calls)
+        depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
+        return depends and not self.input.is_insert_only
 
     def settle(self, above: Demand) -> Self:
         """Rows without duplicates stay inserts, unless state above would expire while this one lives on."""

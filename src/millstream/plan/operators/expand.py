@@ -9,7 +9,7 @@ from millstream.plan.operators.node import Node, OutputColumn, Unary
 from millstream.sql.types import INT
 
 if TYPE_CHECKING:
-    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.operators.node import UpsertKey, WindowColumns
     from millstream.source import Span
 
 
@@ -37,8 +37,18 @@ class Expand(Unary):
         return self.input.rowtimes
 
     @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window if self._keeps_window else None
+
+    @property
     def upsert_keys(self) -> tuple[UpsertKey, ...]:
         return ()
+
+    @property
+    def _keeps_window(self) -> bool:
+        """Whether each set has the bounds of the window."""
+        window = self.input.window
+        return window is not None and all({window.start, window.end} <= {*kept} for kept in self.sets)
 
     @property
     def label(self) -> str:

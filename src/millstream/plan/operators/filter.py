@@ -11,7 +11,7 @@ from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 
 if TYPE_CHECKING:
-    from millstream.plan.operators.node import SortColumn
+    from millstream.plan.operators.node import SortColumn, WindowColumns
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
@@ -30,6 +30,10 @@ class Filter(Unary):
     @property
     def rowtimes(self) -> frozenset[str]:
         return self.input.rowtimes
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window
 
     @property
     def sorted_by(self) -> tuple[SortColumn, ...]:

@@ -11,7 +11,7 @@ from millstream.plan.typed import columns_in
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
-    from millstream.plan.operators.node import OutputColumn, UpsertKey
+    from millstream.plan.operators.node import OutputColumn, UpsertKey, WindowColumns
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
@@ -56,6 +56,10 @@ class Lookup(Unary):
     @property
     def rowtimes(self) -> frozenset[str]:
         return self.input.rowtimes & set(self.column_types())
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window and self.input.window.among(self.column_types())
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from millstream.catalog.durations import duration_text
 from millstream.changelog import INSERT_ONLY, RowKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import timedelta
 
     from millstream.changelog import ChangelogMode
@@ -42,6 +42,30 @@ class SortColumn:
     def __str__(self) -> str:
         nulls = "" if self.nulls_last is self.descending else f" NULLS {'LAST' if self.nulls_last else 'FIRST'}"
         return f"{self.name}{' DESC' if self.descending else ''}{nulls}"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowColumns:
+    """The columns that say which window a row is in, as a node calls them."""
+
+    start: str
+    end: str
+    time: str | None
+    """Its last moment, if that is a column."""
+    declared: str
+    """The windows, and the time that they divide, as a checkpoint describes them."""
+    is_event_time: bool
+
+    def among(self, names: Collection[str]) -> WindowColumns | None:
+        """The same in rows that have only these columns."""
+        return self.renamed({name: name for name in names})
+
+    def renamed(self, names: Mapping[str, str]) -> WindowColumns | None:
+        """The same in rows that have only these columns, under new names; None if the bounds are not among them."""
+        if self.start not in names or self.end not in names:
+            return None
+        time = None if self.time is None else names.get(self.time)
+        return replace(self, start=names[self.start], end=names[self.end], time=time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +178,18 @@ class Node(ABC):
         return frozenset((found - wrong) & set(self.column_types()))
 
     @property
+    def window(self) -> WindowColumns | None:
+        """Which window each row is in, where that is known."""
+        return None
+
+    @property
     def needs_time(self) -> bool:
         """Whether what it does depends on a watermark, which must then come from below."""
+        return False
+
+    @property
+    def follows_clock(self) -> bool:
+        """Whether it acts as time passes, rows or none."""
         return False
 
     @property

@@ -11,6 +11,7 @@ from millstream.plan.operators.node import Demand, KeyedState, Node
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
+    from millstream.plan.operators.node import WindowColumns
     from millstream.source import Span
 
 
@@ -31,6 +32,10 @@ class Normalise(KeyedState):
     @property
     def rowtimes(self) -> frozenset[str]:
         return self.input.rowtimes
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window
 
     @property
     def label(self) -> str:

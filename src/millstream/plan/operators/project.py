@@ -14,7 +14,7 @@ from millstream.plan.typed import InputColumn, columns_in, is_processing_time
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.plan.operators.node import SortColumn, UpsertKey
+    from millstream.plan.operators.node import SortColumn, UpsertKey, WindowColumns
     from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -73,6 +73,12 @@ class Project(Unary):
     def proctimes(self) -> frozenset[str]:
         computed = frozenset(item.name for item in self.items if is_processing_time(item.expression))
         return self._passed_on(self.input.proctimes) | computed
+
+    @property
+    def window(self) -> WindowColumns | None:
+        columns = ((item.name, item.expression) for item in reversed(self.items) if item.is_selection)
+        names = {column.name: name for name, column in columns if isinstance(column, InputColumn)}
+        return self.input.window and self.input.window.renamed(names)
 
     def _passed_on(self, names: frozenset[str]) -> frozenset[str]:
         """Columns of the input, as they are called here."""

@@ -13,7 +13,7 @@ from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
-    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.operators.node import UpsertKey, WindowColumns
     from millstream.source import Span
 
 
@@ -94,6 +94,10 @@ class Rank(Unary):
     @property
     def rowtimes(self) -> frozenset[str]:
         return self.input.rowtimes
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window
 
     @property
     def sorted_by(self) -> tuple[SortColumn, ...]:

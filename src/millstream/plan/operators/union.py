@@ -9,6 +9,7 @@ from millstream.plan.operators.node import Demand, Node, OutputColumn
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
+    from millstream.plan.operators.node import WindowColumns
     from millstream.source import Span
 
 
@@ -46,6 +47,10 @@ class Union(Node):
     @property
     def rowtimes(self) -> frozenset[str]:
         return frozenset.intersection(*(branch.rowtimes for branch in self.branches))
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return windows.pop() if len(windows := {branch.window for branch in self.branches}) == 1 else None
 
     @property
     def label(self) -> str:

@@ -10,7 +10,7 @@ from millstream.changelog import INSERT_ONLY
 from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
 
 if TYPE_CHECKING:
-    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.operators.node import UpsertKey, WindowColumns
     from millstream.source import Span
     from millstream.sql.types import DataType
 
@@ -72,6 +72,10 @@ class Unnest(Unary):
     @property
     def rowtimes(self) -> frozenset[str]:
         return self.input.rowtimes & set(self.kept)
+
+    @property
+    def window(self) -> WindowColumns | None:
+        return self.input.window and self.input.window.among(self.kept)
 
     @property
     def label(self) -> str:

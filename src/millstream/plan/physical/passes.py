@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
     from millstream.plan.physical.shared_scans import WideScan
+
+
+_IN_PYTHON: Final = (AssignWatermark, AssignWindows, Unnest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def _in_pass(chain: Sequence[Node], *, in_python: bool) -> Iterator[Node]:
     scan, *above = chain
     yield scan
     for node in above:
-        is_simple = isinstance(node, Filter | Project) or (in_python and isinstance(node, AssignWatermark | Unnest))
+        is_simple = isinstance(node, Filter | Project) or (in_python and isinstance(node, _IN_PYTHON))
         if is_simple and not _calls_user(node):
             yield node
             continue

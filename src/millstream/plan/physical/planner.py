@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import RowKind
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import state_ttls, transform
 from millstream.plan.operators.project import Project
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from millstream.plan.operators.roots import Root
     from millstream.plan.physical.passes import Pass
 
+_AT_ONCE: Final = timedelta(milliseconds=1)
+"""What follows the clock may have something to do at any time."""
 _ROW_BY_ROW: Final = (AssignWatermark, Filter, Project, Union, Unnest)
 """What can be done with rows where they are."""
 
@@ -61,6 +65,7 @@ def plan_physically(
     ttls = [ttl for root in roots for ttl in state_ttls(root, settings.state_ttl)]
     timeouts = [node.operator.idle_after for node in plan.nodes if isinstance(node.operator, AssignWatermark)]
     waits = [*ttls, *(timeout for timeout in timeouts if timeout)]
+    waits += [_AT_ONCE for node in plan.nodes if node.operator.follows_clock]
     return replace(plan, tick_interval=tick_interval(waits), state_expires=bool(ttls))
 
 
@@ -127,7 +132,7 @@ def _execution(node: Node) -> Execution:
         return Execution.SOURCE
     if isinstance(node, Write | Collect):
         return Execution.SINK
-    if node.looked_up:
+    if node.looked_up or isinstance(node, AssignWindows):
         return Execution.PYTHON
     return Execution.KERNEL if node.keeps_state else Execution.SPARK
 

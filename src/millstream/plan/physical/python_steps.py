@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
@@ -49,7 +50,7 @@ def obstacle_to_pass(node: Node, *, drops_nulls: bool) -> str | None:
     match node:
         case Scan():
             return None if gives_rows_in_python(node) else f"columns of {node.source.table.name}"
-        case AssignWatermark() | Filter() | Project() | Unnest():
+        case AssignWatermark() | AssignWindows() | Filter() | Project() | Unnest():
             return obstacle_in(node)
         case Write():
             return None if node.sink.encodes_in_python and not drops_nulls else f"messages of {node.sink.table.name}"

@@ -15,6 +15,7 @@ from millstream.plan.operators.aggregate import Aggregate, AggregateCall
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.operators.window_aggregate import WindowAggregate
 from millstream.plan.resolver.expression_queries import subqueries_in
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
@@ -131,7 +132,7 @@ def _refuse_subqueries(trees: Sequence[exp.Expr], scope: Scope) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ValueOfGroup:
-    groups: Aggregate
+    groups: Aggregate | WindowAggregate
     keys: tuple[str, ...]
     value: exp.Expr
     """Over the columns of the groups, which are NULL for a group without rows."""
@@ -146,7 +147,15 @@ def _is_below(subquery: exp.Expr) -> bool:
 
 def distinct_rows(node: Node, scope: Scope) -> Node:
     """SELECT DISTINCT: rows grouped by all their columns."""
-    return Aggregate(node, tuple(column.name for column in node.columns), (), scope.statement)
+    return _grouped(node, tuple(column.name for column in node.columns), (), scope.statement)
+
+
+def _grouped(
+    node: Node, keys: tuple[str, ...], calls: tuple[AggregateCall, ...], span: Span
+) -> Aggregate | WindowAggregate:
+    """Where the start and the end of a window are among the keys, a group is complete when the window has ended."""
+    is_windowed = node.window is not None and node.window.among(keys) is not None
+    return (WindowAggregate if is_windowed else Aggregate)(node, keys, calls, span)
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
@@ -233,13 +242,13 @@ class _Aggregation:
             node = query.comparing([_hidden_reference(value) for value in values]).join(node, scope, name)
         return node
 
-    def _group(self, keys: dict[str, str], span: Span) -> Aggregate:
+    def _group(self, keys: dict[str, str], span: Span) -> Aggregate | WindowAggregate:
         columns = tuple(keys.values())
         inputs: Node = Project(self._node, tuple(self._before.values()), self._scope.statement)
         if len(self._sets) > 1:
             inputs = Expand(inputs, columns, self._sets, SET_NUMBER, span)
             columns = (*columns, SET_NUMBER)
-        return Aggregate(inputs, columns, tuple(self._calls.values()), span)
+        return _grouped(inputs, columns, tuple(self._calls.values()), span)
 
     def _select(self, item: exp.Expr, keys: dict[str, str] | None) -> exp.Expr:
         """`keys` is None where GROUP BY could not be read: then nothing can be said of what is grouped."""

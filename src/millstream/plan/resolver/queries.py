@@ -53,6 +53,7 @@ from millstream.plan.resolver.unsupported_parts import (
 )
 from millstream.plan.resolver.value_queries import ValueQuery
 from millstream.plan.resolver.values import values_node
+from millstream.plan.resolver.window_functions import WindowCall, assign_windows, no_table
 from millstream.plan.typed import InputColumn, columns_in
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.clause_parser import KEYWORD, SELECT
@@ -188,6 +189,8 @@ class QueryBuilder:
                 return Relation("", Values(((),), (), self._statement), self._statement)
             case exp.Table(this=exp.Identifier()):
                 qualifier, node = tree.alias_or_name, self._table(tree, named)
+            case exp.Table(this=exp.Anonymous() as call):
+                qualifier, node = tree.alias, self._windowed(call, named)
             case exp.Subquery(this=exp.Table() as table):
                 what = "a join" if table.args.get("joins") else "a table"
                 raise self._unsupported_error(f"{what} in parentheses", tree)
@@ -200,6 +203,18 @@ class QueryBuilder:
             case _:
                 raise self._unsupported_error("anything but a table or a query after FROM", tree)
         return Relation(qualifier, self._check_reserved_column(self._rename(node, tree)), self._place(tree))
+
+    def _windowed(self, tree: exp.Anonymous, named: Mapping[str, Node]) -> Node:
+        """A call of a window function."""
+        scope = self._scope("", ())
+        call = WindowCall.of(tree, scope)
+        match call.data:
+            case exp.Table() as table:
+                return assign_windows(call, self._table(table, named), scope)
+            case exp.Query() as query:
+                return assign_windows(call, self._relation(query, named), scope)
+            case _:
+                raise no_table(call, scope)
 
     def _resolve_join(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
         """What a join reads; kinds that are not supported are refused by their names."""

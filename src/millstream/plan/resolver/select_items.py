@@ -11,6 +11,7 @@ from sqlglot import exp
 from millstream.errors import Problems, ScriptError
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.aggregation import OF_STAR, Grouping, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.group_windows import GroupQuery, resolve_group_window
 from millstream.plan.resolver.over import select_windows
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.resolver.top_n import limit_rows
@@ -45,15 +46,19 @@ def limit_combined(tree: exp.SetOperation, node: Node, scope: Scope) -> Node:
 
 def _select(tree: exp.Select, items: list[exp.Expr], node: Node, scope: Scope, subqueries: Subqueries) -> Node:
     group, having = tree.args.get("group"), tree.args.get("having")
-    if group is not None or having is not None or any(has_aggregate(item) for item in items):
+    if group is not None:
+        found = resolve_group_window(GroupQuery(node, items, group, having, scope))
+        written = Grouping(found.items, found.group, found.having)
+        return build_aggregate(found.node, written, found.scope, subqueries)
+    if having is not None or any(has_aggregate(item) for item in items):
         return build_aggregate(node, Grouping(items, group, having), scope, subqueries)
     problems = Problems()
     taken = subqueries.take(items, scope, problems)
     rows = problems.of(lambda: taken.join(node))
-    found = problems.of(lambda: project(rows or node, taken.trees, taken.scope))
+    projected = problems.of(lambda: project(rows or node, taken.trees, taken.scope))
     problems.raise_all()
-    assert found is not None
-    return found
+    assert projected is not None
+    return projected
 
 
 def project(node: Node, items: Sequence[exp.Expr], scope: Scope) -> Project:

@@ -9,6 +9,7 @@ from millstream.plan.rules.break_ties import break_ties, check_arrival
 from millstream.plan.rules.check_lookups import check_lookups
 from millstream.plan.rules.check_order import check_order
 from millstream.plan.rules.check_sink import check_sink
+from millstream.plan.rules.close_windows import close_windows
 from millstream.plan.rules.drop_watermarks import drop_watermarks
 from millstream.plan.rules.filter_before_unnesting import filter_before_unnesting
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
@@ -27,6 +28,7 @@ RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     filter_before_unnesting,
     bound_ranks,
     break_ties,
+    close_windows,
     drop_watermarks,
     normalise_sources,
     prune_columns,

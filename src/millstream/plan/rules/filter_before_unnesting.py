@@ -1,6 +1,7 @@
 """A condition on the columns beside a collection drops rows before their elements are made.
 
-A function that gives rows is so called for no row that WHERE drops.
+A function that gives rows is so called for no row that WHERE drops. In the same way, a row is not copied to each of
+its windows before it is dropped.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from millstream.plan.conditions import all_of, conjuncts_of
 from millstream.plan.functions.registry import RANDOM_FUNCTIONS
+from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
@@ -33,7 +35,18 @@ def _sink(node: Node) -> Node:
     if not isinstance(node, Filter):
         return node
     [below] = node.inputs
-    return _filter(below, conjuncts_of(node.condition), node.span) if isinstance(below, Unnest) else node
+    return node if _kept_by(below) is None else _filter(below, conjuncts_of(node.condition), node.span)
+
+
+def _kept_by(node: Node) -> frozenset[str] | None:
+    """The columns of the rows of which a node makes several."""
+    match node:
+        case Unnest():
+            return frozenset(node.kept)
+        case AssignWindows():
+            return frozenset(column.name for below in node.inputs for column in below.columns)
+        case _:
+            return None
 
 
 def _filter(node: Node, conditions: Sequence[Typed], span: Span) -> Node:
@@ -42,8 +55,8 @@ def _filter(node: Node, conditions: Sequence[Typed], span: Span) -> Node:
         return node
     own, others = [], list(conditions)
     below = node
-    if isinstance(node, Unnest):
-        own = [each for each in conditions if columns_in(each) <= set(node.kept) and not _is_random(each)]
+    if (kept := _kept_by(node)) is not None:
+        own = [each for each in conditions if columns_in(each) <= kept and not _is_random(each)]
         others = [each for each in conditions if each not in own]
         below = node.with_inputs(_filter(node.inputs[0], own, span))
     elif isinstance(node, Project):
