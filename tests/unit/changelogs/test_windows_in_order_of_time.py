@@ -55,6 +55,7 @@ def test_rows_that_are_not_late(
     bench = PlanBench(job.physical.roots[0], database, expires=expires)
     waits = any(node.operator.needs_time for node in job.physical.nodes)
     newest, late = START, 0
+    highest: datetime | None = None
     watermark: datetime | None = None
     taken: list[dict[str, Any]] = []
     seen = Counter[tuple[Any, ...]]()
@@ -63,6 +64,7 @@ def test_rows_that_are_not_late(
         for _ in range(chance.choice([0, 1, 4, 20])):
             at = newest + timedelta(seconds=chance.choice([0, 0, 1, 2, 7, -1, -4, -9]))
             newest = max(newest, at)
+            highest = at if highest is None else max(highest, at)
             id_ = len(taken) + late + len(batch)
             batch.append(
                 {"id": id_, "g": chance.choice(["a", "b", None]), "x": chance.choice([None, 0, 1, 2, 3]), "ts": at}
@@ -71,7 +73,7 @@ def test_rows_that_are_not_late(
         in_time = [row for row in batch if not waits or watermark is None or row["ts"] > watermark]
         late += len(batch) - len(in_time)
         taken += in_time
-        watermark = newest - timedelta(seconds=DELAY) if batch or watermark is not None else None
+        watermark = None if highest is None else highest - timedelta(seconds=DELAY)
         count(seen, bench.step([(RowKind.INSERT, row) for row in batch], now=step))
     count(seen, bench.end(now=9))
     assert +seen == Counter(truth(query, taken, database))
