@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.kernels import row_counts
+from millstream.spark import packets
 from millstream.state import hash_filter, merge_policy
 
 if TYPE_CHECKING:
@@ -24,4 +25,5 @@ def tiny_segments() -> Iterator[None]:
             patch.setattr(merge_policy, name, limit)
         patch.setattr(hash_filter, "_LEAST_ROWS", 1)
         patch.setattr(row_counts, "_PORTION_ROWS", 1)
+        patch.setattr(packets, "_STEP_BYTES", 2000)
         yield

@@ -12,7 +12,8 @@ from millstream.kernels.operator import MAX_WATERMARK, BatchTime
 from millstream.kernels.watermark import SplitReport, TimeSource, merge_reports
 from millstream.spark.batch_number import batch_number
 from millstream.spark.event_time import EVENT_TIME, note, to_reports
-from millstream.spark.packets import END, TICK, unpack, unpack_by_part
+from millstream.spark.packet_store import PacketStore
+from millstream.spark.packets import END, TICK, unpack, unpack_by_part, unpack_in_steps
 from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
 from millstream.state.bucket import BucketState
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.kernels.operator import Operator, StateTableSpec
+    from millstream.kernels.operator import Operator, Parts, StateTableSpec
+    from millstream.spark.packet_store import Stored
 
     Packet: TypeAlias = tuple[str, pa.Buffer]
 
@@ -95,8 +97,8 @@ class KernelStage:
             return
         flow = self.settings.time
         time = BatchTime(found.now) if flow is None else self._advance_time(found, flow)
-        for bucket, packets in sorted(found.packets.items()):
-            yield from self._step(bucket, packets, time)
+        for bucket, stored in sorted(found.packets.items()):
+            yield from self._step(bucket, [(part, found.store.load(packet)) for part, packet in stored], time)
 
     def _advance_time(self, found: _Found, flow: TimeFlow) -> BatchTime:
         """Each task computes the operator's time; that of the first bucket, to which packets always come, keeps it."""
@@ -123,15 +125,23 @@ class KernelStage:
             spec = specs[name]
             return StateTable(spec.keys, spec.values, state.table(name), self.settings.time_to_live(spec, time.now))
 
-        kernel = self.operator.open(open_table)
         reach("before-state")
-        if packets or self.operator.needs_time:
-            result = kernel.step(unpack_by_part(packets), time)
+        if not packets and not self.operator.needs_time:
+            self.operator.open(open_table)  # drops what has expired
+        for parts in self._steps(packets):
+            result = self.operator.open(open_table).step(parts, time)
             for changes in result.changes:  # which may touch the state as they are made
                 yield from changes.cast(self.operator.output_schema).to_batches(max_chunksize=_ROWS_TOGETHER)
             count_ignored(result.ignored)
         state.commit()
         reach("after-state")
+
+    def _steps(self, packets: list[Packet]) -> Iterator[Parts]:
+        """What time does to a bucket, it does once."""
+        if self.operator.needs_time:
+            yield unpack_by_part(packets)
+        elif packets:
+            yield from unpack_in_steps(packets, self.settings.buckets)
 
     def _open(self, folder: str) -> BucketState:
         settings = self.settings
@@ -144,8 +154,9 @@ class _Found:
     """All that a batch has for a task."""
 
     now: int = 0
-    packets: dict[int, list[Packet]] = field(default_factory=dict)
+    packets: dict[int, list[tuple[str, Stored]]] = field(default_factory=dict)
     """Rows by bucket; none in those that only time has reached."""
+    store: PacketStore = field(default_factory=PacketStore)
     reports: dict[str, SplitReport] = field(default_factory=dict)
     """How far event time has come, by split."""
     has_ended: bool = False
@@ -165,7 +176,7 @@ def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
             elif part == TICK:
                 found.has_ended |= payload.as_py() == END
             else:
-                packets.append((part, payload.as_buffer()))
+                packets.append((part, found.store.add(payload.as_buffer())))
     return found
 
 

@@ -23,6 +23,8 @@ TICK: Final = "__tick"
 END: Final = b"end"
 """The content of a tick after which no row comes."""
 _LARGEST_BYTES: Final = 16 << 20
+_STEP_BYTES: Final = 32 << 20
+"""Of a bucket's packets that a kernel takes at a time: what it makes of them needs several times as much memory."""
 _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
 
 
@@ -80,6 +82,23 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes | pa.Buffer]]) -> dict[str
     for part, payload in packets:
         parts.setdefault(part, []).append(unpack(payload))
     return {part: pa.concat_tables(tables) for part, tables in parts.items()}
+
+
+def unpack_in_steps(packets: Sequence[tuple[str, bytes | pa.Buffer]], buckets: int) -> Iterator[Parts]:
+    """The same, in several steps if there are many: rows with the same hash are in the same one."""
+    steps = max(-(-sum(len(payload) for _, payload in packets) // _STEP_BYTES), 1)
+    if steps == 1:
+        yield unpack_by_part(packets)
+        return
+    for step in range(steps):
+        parts: dict[str, list[pa.Table]] = {}
+        for part, payload in packets:
+            rows = unpack(payload)
+            is_here = rows.column(HASH).to_numpy() // buckets % steps == step
+            if is_here.any():
+                parts.setdefault(part, []).append(rows.filter(pa.array(is_here)))
+        if parts:
+            yield {part: pa.concat_tables(tables) for part, tables in parts.items()}
 
 
 def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.operator import ORDER, ROWS, BatchTime
-from millstream.spark.packets import pack, unpack_by_part
+from millstream.spark.packets import pack, unpack_by_part, unpack_in_steps
 from millstream.state.memory import MemoryPieces
 from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import StateTable
@@ -84,14 +84,16 @@ class Bench:
             ttl = self._ttl_of(table)
             return StateTable(table.keys, table.values, store, ttl, piece_bytes=self._piece_bytes)
 
-        result = self._operator.open(open_table).step(unpack_by_part(packets), self.time)
-        self.ignored += result.ignored
-        self.late += result.late
+        is_whole = self._operator.needs_time
         images: list[dict[str, Any]] = []
-        for changes in result.changes:
-            assert changes.schema == self._operator.output_schema
-            self.tables += 1
-            images += changes.to_pylist()
+        for parts in [unpack_by_part(packets)] if is_whole else unpack_in_steps(packets, self._buckets):
+            result = self._operator.open(open_table).step(parts, self.time)
+            self.ignored += result.ignored
+            self.late += result.late
+            for changes in result.changes:
+                assert changes.schema == self._operator.output_schema
+                self.tables += 1
+                images += changes.to_pylist()
         return images
 
     def _ttl_of(self, table: StateTableSpec) -> TimeToLive | None:
