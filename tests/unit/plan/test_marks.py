@@ -121,3 +121,11 @@ def test_groups_belong_to_the_row_around_them() -> None:
         [aggregate] = find(f"SELECT id FROM u WHERE {query}", Aggregate)
         assert len(aggregate.keys) == 2
     assert joins(f"SELECT id FROM u WHERE name IN (SELECT b FROM a {group})") == [(JoinKind.SEMI, 2)]
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT EXISTS (SELECT 1 FROM u)", "SELECT id FROM u WHERE EXISTS (SELECT 1 WHERE id > 3)"]
+)
+def test_both_sides_have_a_column_by_which_rows_are_counted(query: str) -> None:
+    [join] = find(query, Join)
+    assert all(side.columns for side in join.inputs)

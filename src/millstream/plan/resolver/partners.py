@@ -17,6 +17,7 @@ from millstream.plan.resolver.join_conditions import conditions_in
 from millstream.plan.resolver.joins import Condition, Relation, with_unique_names
 from millstream.plan.resolver.outer_joins import join_with
 from millstream.plan.resolver.scope import ScopeColumn, column_reference
+from millstream.plan.resolver.value_queries import with_some_column
 from millstream.plan.typed import Constant
 from millstream.sql.types import BOOLEAN
 
@@ -82,7 +83,8 @@ def unknown_partners(inner: InnerQuery, value: exp.Expr, outer: Scope, place: Sp
 
 def join_partners(kind: JoinKind, node: Node, outer: Scope, partners: Partners) -> Join:
     inner, place = partners.inner, partners.place
-    [_, relation], [_, names] = with_unique_names([Relation("", node, place), Relation("", inner.node, place)])
+    relations = [Relation("", node, place), Relation("", with_some_column(inner.node, place), place)]
+    [_, relation], [_, names] = with_unique_names(relations)
     conditions = [*correlations(inner, outer, names), *_equalities(partners, outer, names)]
     return join_with(kind, node, relation, conditions)
 
