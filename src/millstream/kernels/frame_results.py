@@ -31,6 +31,7 @@ _LISTED_TOGETHER: Final = 1 << 20
 """Rows of frames; a longer frame is listed alone."""
 _FRAME: Final = "__frame"
 _VALUE: Final = "__value"
+_PLACE: Final = "__place"
 _COUNT: Final = "__count"
 
 
@@ -48,6 +49,8 @@ class Frames:
         """Into parts that have no more rows than can be listed together, or one frame each."""
         ends = np.cumsum(self.lengths)
         first = 0
+        if not len(self.starts):
+            yield self
         while first < len(self.starts):
             before = int(ends[first - 1]) if first else 0
             last = max(int(np.searchsorted(ends, before + _LISTED_TOGETHER, "right")), first + 1)
@@ -66,8 +69,7 @@ def call_over_frames(call: Call, argument: pa.DataType | None, rows: pl.DataFram
     if is_accumulated(call):
         states = RowStates([_accumulator(call, argument)])
         return states.results(states.over_frames(states.of_rows(rows), frames))[0]
-    parts = [_of_values(call, argument, rows, part) for part in frames.divide()]
-    return pl.concat(parts) if parts else _of_values(call, argument, rows, frames)
+    return pl.concat(list(_of_values(call, argument, rows, frames)))
 
 
 def is_accumulated(call: Call) -> bool:
@@ -130,28 +132,42 @@ def _accumulator(call: Call, argument: pa.DataType | None) -> Accumulator:
     return accumulator(call, argument)
 
 
-def _of_values(call: Call, argument: pa.DataType | None, rows: pl.DataFrame, frames: Frames) -> pl.Series:
-    """From the single values in each frame."""
+def _of_values(call: Call, argument: pa.DataType | None, rows: pl.DataFrame, frames: Frames) -> Iterator[pl.Series]:
+    """From the single values in each frame, for some frames at a time."""
     assert call.argument is not None
-    places = frames.places()
-    number = np.repeat(np.arange(len(frames.starts)), frames.lengths)
-    is_counted = pl.col(_COUNT)
-    function = aggregate_function(call.function)
-    if not function.keeps_nulls:
-        is_counted &= pl.col(_VALUE).is_not_null()
-    condition = rows[call.filter].fill_null(value=False) if call.filter is not None else None
-    listed = pl.DataFrame(
-        {
-            _FRAME: pl.Series(number, dtype=pl.Int64),
-            _VALUE: rows[call.argument].gather(places),
-            _COUNT: pl.repeat(True, len(places), eager=True) if condition is None else condition.gather(places),
-        }
-    ).filter(is_counted)
-    if call.distinct:
-        listed = listed.unique([_FRAME, _VALUE], keep="first", maintain_order=True)
-    if function.reads is None:
-        return _of_listed(call, argument, listed, len(frames.starts))
-    return _read(call, listed, len(frames.starts))
+    values, is_counted = rows[call.argument], mark_counted(call, rows)
+    earlier = find_earlier_equals(call, rows) if call.distinct else None
+    of_found = _of_listed if aggregate_function(call.function).reads is None else _read
+    for part in frames.divide():
+        places = part.places()
+        listed = is_counted[places]
+        if earlier is not None:
+            listed &= earlier[places] < np.repeat(part.starts, part.lengths)
+        number = np.repeat(np.arange(len(part.starts)), part.lengths)[listed]
+        found = pl.DataFrame({_FRAME: pl.Series(number, dtype=pl.Int64), _VALUE: values.gather(places[listed])})
+        yield of_found(call, argument, found, len(part.starts))
+
+
+def mark_counted(call: Call, rows: pl.DataFrame) -> NDArray[np.bool_]:
+    """Which rows have a value for the call."""
+    assert call.argument is not None
+    is_counted = np.ones(rows.height, dtype=bool)
+    if not aggregate_function(call.function).keeps_nulls:
+        is_counted = rows[call.argument].is_not_null().to_numpy()
+    return is_counted if call.filter is None else is_counted & rows[call.filter].fill_null(value=False).to_numpy()
+
+
+def find_earlier_equals(call: Call, rows: pl.DataFrame) -> Numbers:
+    """For each row the last one before it that counts and has the same value; -1 where there is none.
+
+    In a frame without it, a value comes first. Rows of other partitions are in no frame.
+    """
+    assert call.argument is not None
+    counted = np.flatnonzero(mark_counted(call, rows))
+    values = pl.DataFrame({_PLACE: counted, _VALUE: rows[call.argument].gather(counted)})
+    earlier = np.full(rows.height, -1, dtype=np.int64)
+    earlier[counted] = values.select(pl.col(_PLACE).shift(1).over(_VALUE).fill_null(-1)).to_series().to_numpy()
+    return earlier
 
 
 def _of_listed(call: Call, argument: pa.DataType | None, listed: pl.DataFrame, count: int) -> pl.Series:
@@ -167,7 +183,7 @@ def _of_listed(call: Call, argument: pa.DataType | None, listed: pl.DataFrame, c
     return states.results(states.over_frames(alone, Frames(starts, lengths)))[0]
 
 
-def _read(call: Call, listed: pl.DataFrame, count: int) -> pl.Series:
+def _read(call: Call, _: pa.DataType | None, listed: pl.DataFrame, count: int) -> pl.Series:
     function = aggregate_function(call.function)
     assert function.reads is not None
     if function.needs_order:

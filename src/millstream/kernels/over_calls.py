@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.aggregates.registry import aggregate_function
-from millstream.kernels.frame_results import Frames, call_over_frames
+from millstream.kernels.frame_results import Frames, call_over_frames, find_earlier_equals, mark_counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from millstream.aggregates.calls import Call
     from millstream.kernels.frames import Frame, PlacedRows
-    from millstream.kernels.row_order import Numbers, SortedRows
+    from millstream.kernels.row_order import Numbers
 
 RANK: Final = "RANK"
 DENSE_RANK: Final = "DENSE_RANK"
@@ -54,7 +54,7 @@ class FrameCall:
         argument = types.get(self.call.argument or "")
         if self._counts_first_only:
             counted = replace(self.call, distinct=False, filter=_IS_FIRST)
-            marked = rows.ordered.rows.with_columns(self._mark_first(rows.ordered))
+            marked = rows.ordered.rows.with_columns(self._mark_first(rows))
             return call_over_frames(counted, argument, marked, frames).alias(self.output)
         return call_over_frames(self.call, argument, rows.ordered.rows, frames).alias(self.output)
 
@@ -64,17 +64,10 @@ class FrameCall:
         has_state = aggregate_function(self.call.function).accumulator is not None
         return self.call.distinct and self.frame.preceding is None and has_state
 
-    def _mark_first(self, ordered: SortedRows) -> pl.Series:
+    def _mark_first(self, rows: PlacedRows) -> pl.Series:
         """The first rows of their partition that have their value, of those that count."""
-        assert self.call.argument is not None
-        is_there = pl.col(self.call.argument).is_not_null()
-        condition = is_there if self.call.filter is None else is_there & pl.col(self.call.filter).fill_null(value=False)
-        counted = ordered.rows.select(condition).to_series().to_numpy()
-        values = pl.DataFrame({"group": ordered.groups, "value": ordered.rows[self.call.argument]})
-        places = values.with_row_index("place").filter(pl.Series(counted)).unique(["group", "value"], keep="first")
-        is_first = np.zeros(ordered.rows.height, dtype=bool)
-        is_first[places["place"].to_numpy()] = True
-        return pl.Series(_IS_FIRST, is_first)
+        earlier = find_earlier_equals(self.call, rows.ordered.rows)
+        return pl.Series(_IS_FIRST, mark_counted(self.call, rows.ordered.rows) & (earlier < rows.begins))
 
 
 @dataclass(frozen=True, slots=True)
