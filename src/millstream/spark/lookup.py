@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ from millstream.spark.files import read_files_now
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.kafka_stream import MessageStream
 from millstream.spark.lookup_content import FileContent, TopicContent
+from millstream.spark.lookup_upkeep import FileReading, LookedUpTable
 from millstream.spark.python_rows import project_in_python
 from millstream.spark.python_stage import PythonStage, to_struct
 from millstream.spark.splits import SPLIT
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from millstream.connectors.lookup_options import LookupSettings
     from millstream.kernels.lookup import CurrentRows
     from millstream.plan.operators.lookup import Lookup
     from millstream.plan.operators.node import Node
@@ -62,17 +65,37 @@ def look_up(rows: PythonStage, node: Lookup, content: LookupContent) -> PythonSt
     return rows.pipe(step, struct)
 
 
-def content_of(node: Lookup, spark: SparkSession, folder: Path) -> LookupContent:
-    """`folder` is the job's own."""
+def content_of(node: Lookup, spark: SparkSession, folder: Path) -> LookedUpTable:
+    """`folder` is the job's own. What an earlier start of the job has left there goes."""
     stage = _read(node.table, node, spark, folder)
     schema = kernel_schema(StructType([field for field in stage.row_schema.fields if field.name != KIND]))
+    for left in (folder / _FOLDER).glob(f"{node.id}-*"):
+        left.unlink(missing_ok=True)
+    make_folder(folder / _FOLDER)
+    file = folder / _FOLDER / f"{node.id}-{uuid.uuid4().hex}.rows"
     if isinstance(stage.rows, MessageStream):
         assert stage.step is not None
         request = replace(stage.rows.request, may_lose=True)  # compaction removes messages as they are replaced
-        return TopicContent(f"{folder}/{node.id}", request, stage.step, schema, node.table.upsert_key or ())
-    assert isinstance(stage.rows, DataFrame)
-    make_folder(folder / _FOLDER)
-    return FileContent.write(stage.rows.toArrow(), folder / _FOLDER / f"{node.id}.arrow", stage.step, schema)
+        file.touch()
+        return LookedUpTable(TopicContent(file, request, stage.step, schema, node.table.upsert_key or ()))
+    rows, content = stage.rows, FileContent(file, stage.step, schema)
+    assert isinstance(rows, DataFrame)
+    content.write(rows.toArrow())
+
+    def read_again() -> None:
+        again = _read(node.table, node, spark, folder).rows
+        assert isinstance(again, DataFrame)
+        content.write(again.toArrow())
+
+    return LookedUpTable(content, FileReading(_settings_of(node.table), read_again, content.fail))
+
+
+def _settings_of(table: Node) -> LookupSettings:
+    while table.inputs:
+        [table] = table.inputs
+    assert isinstance(table, Scan)
+    assert isinstance(table.source, FilesystemSource)
+    return table.source.lookup
 
 
 def _read(table: Node, node: Lookup, spark: SparkSession, folder: Path) -> PythonStage:

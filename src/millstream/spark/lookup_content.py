@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
@@ -35,46 +34,52 @@ class LookupContent(Protocol):
 class TopicContent:
     """A compacted topic: all of it is read by the first task of a worker, and later ones read what has come since."""
 
-    place: str
-    """Of the operator: a worker keeps the rows of the last job that was started there."""
+    file: Path
+    """There for as long as the job runs: workers keep rows no longer than that."""
     request: ReadRequest
     step: Step
     """From messages to changes of rows."""
     schema: pa.Schema
     keys: tuple[str, ...]
-    start: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Which start of the job it belongs to."""
 
     def rows_now(self) -> CurrentRows:
-        kept = _KEPT.get(self.place)
-        if kept is None or kept.start != self.start:
-            kept = _KEPT[self.place] = _TopicRows(self)
+        kept = _KEPT.get(self.file)
+        if not isinstance(kept, _TopicRows):
+            kept = _KEPT[self.file] = _TopicRows(self)
         return kept.refresh()
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """Rows that the driver has read when the job started, in an Arrow file of its own."""
+    """Rows that the driver has read, in an Arrow file of its own, which it replaces when it has read them again."""
 
     file: Path
     step: Step | None
     """What is computed from them."""
     schema: pa.Schema
-    start: str = field(default_factory=lambda: uuid.uuid4().hex)
 
-    @classmethod
-    def write(cls, rows: pa.Table, file: Path, step: Step | None, schema: pa.Schema) -> FileContent:
-        unfinished = file.with_suffix(".new")
+    def write(self, rows: pa.Table) -> None:
+        unfinished = self.file.with_suffix(".new")
         with pa.ipc.new_file(unfinished, rows.schema) as writer:
             writer.write_table(rows)
-        unfinished.rename(file)
-        return cls(file, step, schema)
+        unfinished.rename(self.file)
+
+    def fail(self, why: str) -> None:
+        """The rows could not be read again: who asks for them is told."""
+        self._failure.write_text(why)
+
+    @property
+    def _failure(self) -> Path:
+        return self.file.with_suffix(".failed")
 
     def rows_now(self) -> CurrentRows:
-        kept = _LOADED.get(self.file)
-        if kept is None or kept[0] != self.start:
-            kept = _LOADED[self.file] = (self.start, self._load())
-        return kept[1]
+        if self._failure.exists():
+            raise LookupReadError(self._failure.read_text())
+        written = self.file.stat()
+        kept = _KEPT.get(self.file)
+        if not isinstance(kept, _FileRows) or kept.written != (written.st_ino, written.st_mtime_ns):
+            kept = _KEPT[self.file] = _FileRows((written.st_ino, written.st_mtime_ns), self._load())
+        return kept.rows
 
     def _load(self) -> CurrentRows:
         rows = CurrentRows(self.schema, ())
@@ -86,9 +91,25 @@ class FileContent:
         return rows
 
 
+class LookupReadError(Exception):
+    """The files of a table that is looked up could not be read again."""
+
+
+def release_ended() -> None:
+    """Forgets the rows of jobs that have ended."""
+    for file in [file for file in _KEPT if not file.exists()]:
+        del _KEPT[file]
+
+
+@dataclass(frozen=True, slots=True)
+class _FileRows:
+    written: tuple[int, int]
+    """Which version of the file it is."""
+    rows: CurrentRows
+
+
 class _TopicRows:
     def __init__(self, content: TopicContent) -> None:
-        self.start = content.start
         self._content = content
         self._offsets = TopicOffsets(content.request)
         self._reached: Offsets = {}
@@ -118,5 +139,5 @@ class _TopicRows:
             self._rows.apply(pa.Table.from_batches(waiting))
 
 
-_KEPT: Final[dict[str, _TopicRows]] = {}
-_LOADED: Final[dict[Path, tuple[str, CurrentRows]]] = {}
+_KEPT: Final[dict[Path, _TopicRows | _FileRows]] = {}
+"""What this process keeps, by the content's file."""

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spark.job_errors import in_short, job_error
+from millstream.spark.lookup_upkeep import accompany
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.ticks import Ticks
 from millstream.spark.translate import TranslationContext, shuffle_partitions
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
+    from millstream.spark.lookup_upkeep import LookedUpTable
     from millstream.spark.tick_numbers import TickRequest
 
 
@@ -93,6 +95,7 @@ class PreparedQuery:
     writer: DataStreamWriter
     ticks: Ticks | None
     """Those to come while it runs."""
+    lookups: tuple[LookedUpTable, ...]
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
@@ -124,9 +127,10 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop does not decode a %
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
+    lookups = tuple(context.lookups.values())
     if request.ends_by_itself:
-        return PreparedQuery(writer.trigger(availableNow=True), None)
-    return PreparedQuery(writer.trigger(processingTime=f"{request.interval_ms} milliseconds"), ticks)
+        return PreparedQuery(writer.trigger(availableNow=True), None, lookups)
+    return PreparedQuery(writer.trigger(processingTime=f"{request.interval_ms} milliseconds"), ticks, lookups)
 
 
 class QueryStart:
@@ -167,6 +171,7 @@ def start_query(spark: SparkSession, query: PreparedQuery, job: ReportTaker) -> 
         reports.subscribe(str(started.runId), job)
     if query.ticks is not None:
         query.ticks.accompany(started)
+    accompany(started, query.lookups)
     return RunningQuery(job.name, started, tell)
 
 

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.lookup_content import LookupContent
+    from millstream.spark.lookup_upkeep import LookedUpTable
     from millstream.spark.python_stage import InputRows
     from millstream.spark.ticks import Ticks
 
@@ -109,7 +110,7 @@ class TranslationContext:
     """None in jobs that began without them."""
     reads_nothing: bool = False
     """Whether there is nothing left to do but to end event time."""
-    lookups: dict[str, LookupContent] = field(default_factory=dict)
+    lookups: dict[str, LookedUpTable] = field(default_factory=dict)
     """The tables that rows are looked up in, by the ids of their operators."""
     timed_scans: frozenset[str] = frozenset()
     """The ids of scans of topics whose rows say how far event time has come."""
@@ -120,7 +121,7 @@ class TranslationContext:
         """One for all inputs of a union, so that workers keep the rows of the table once."""
         if node.id not in self.lookups:
             self.lookups[node.id] = content_of(node, self.spark, self.folder)
-        return self.lookups[node.id]
+        return self.lookups[node.id].content
 
     def settings_of(self, node: PhysicalNode) -> KernelSettings:
         """Those of the kernels of one operator."""

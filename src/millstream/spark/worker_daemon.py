@@ -73,6 +73,8 @@ def run_task(serve: Callable[..., int], *connection: object) -> int:
     """Runs a task and freezes what it had to load, such as the modules of a user's functions."""
     loaded = len(sys.modules)
     ended = serve(*connection)
+    if (lookups := sys.modules.get("millstream.spark.lookup_content")) is not None:
+        lookups.release_ended()
     if len(sys.modules) > loaded:
         gc.collect()
         gc.freeze()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.options import Role
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, RowKind
@@ -19,12 +19,14 @@ from millstream.connectors.kafka.rules import TOPIC_RULES, key_fields_have_the_p
 from millstream.connectors.kafka.sink_rules import SINK_RULES, buffer_has_rows_and_interval
 from millstream.connectors.kafka.source_rules import SOURCE_RULES
 from millstream.connectors.kafka.tables import StartPosition
+from millstream.connectors.lookup_options import IN_MEMORY, LOOKUP_OPTIONS
 from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.catalog.option_reader import OptionReader
+    from millstream.catalog.options import ConfigOption
     from millstream.changelog import ChangelogMode
     from millstream.connectors.kafka.declared_table import DeclaredTable
     from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 IDENTIFIER: Final = "upsert-kafka"
 _GIVES: Final[ChangelogMode] = frozenset({RowKind.UPDATE_AFTER, RowKind.DELETE})
 """A message does not say whether it is the first of its key: normalising distinguishes inserts from updates."""
-_OPTIONS: Final = (
+_UP_TO_DATE: Final = f"{IN_MEMORY}, and as new as the topic whenever rows are looked up"
+_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
     options.TOPIC,
     options.TOPIC_PATTERN,
     options.BOOTSTRAP_SERVERS,
@@ -55,6 +58,7 @@ _OPTIONS: Final = (
     scan.WATERMARK_GROUP,
     scan.WATERMARK_DRIFT,
     scan.WATERMARK_UPDATE,
+    *LOOKUP_OPTIONS,
     sink.DELIVERY_GUARANTEE,
     sink.TRANSACTIONAL_ID_PREFIX,
     sink.NAMING_STRATEGY,
@@ -71,7 +75,7 @@ DECLARATION: Final = ConnectorDeclaration(
     takes="inserts, updates and deletes by primary key",
     is_lookup_table=True,
     metadata=KAFKA_METADATA,
-    without_effect=WITHOUT_EFFECT,
+    without_effect=(*WITHOUT_EFFECT, *((option.key, _UP_TO_DATE) for option in LOOKUP_OPTIONS)),
     lacks=(
         *dict.fromkeys(
             (scan.STARTUP_MODE.key, scan.STARTUP_TIMESTAMP.key, scan.STARTUP_OFFSETS.key),

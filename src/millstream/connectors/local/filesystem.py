@@ -10,6 +10,7 @@ from millstream.connectors.local.file_formats import FileFormat, read_file_forma
 from millstream.connectors.local.options import duration_ms, finish, without_effect
 from millstream.connectors.local.paths import PATH
 from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
+from millstream.connectors.lookup_options import IN_MEMORY, LOOKUP_OPTIONS, PARTIAL_OPTIONS, read_lookup_settings
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import NESTED
 
@@ -52,12 +53,15 @@ _WITHOUT_EFFECT: Final = {
 DECLARATION: Final = ConnectorDeclaration(
     IDENTIFIER,
     "The files of a folder, or one file: read to their end, or written in parts, one or more for each batch.",
-    (PATH, FORMAT, MONITOR_INTERVAL, *_WITHOUT_EFFECT),
+    (PATH, FORMAT, MONITOR_INTERVAL, *LOOKUP_OPTIONS, *_WITHOUT_EFFECT),
     gives="inserts",
     takes="inserts",
     is_lookup_table=True,
     has_partitions=True,
-    without_effect=tuple((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
+    without_effect=(
+        *((option.key, IN_MEMORY) for option in PARTIAL_OPTIONS),
+        *((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
+    ),
 )
 _RECOGNISED: Final = (
     "partition.default-name", "source.path.regex-pattern", "sink.shuffle-by-partition.enable",
@@ -72,15 +76,16 @@ _RECOGNISED: Final = (
 def resolve_source(reader: OptionReader) -> FilesystemSource:
     path, format_ = _read_shared_options(reader)
     interval = reader.get(MONITOR_INTERVAL)
+    lookup = read_lookup_settings(reader)
     notices = finish(reader, IDENTIFIER, METADATA)
     assert path is not None
     assert format_ is not None
-    return FilesystemSource(reader.table, path, format_, interval, notices, places=reader.places)
+    return FilesystemSource(reader.table, path, format_, interval, lookup, notices, places=reader.places)
 
 
 def resolve_sink(reader: OptionReader) -> FilesystemSink:
     path, format_ = _read_shared_options(reader)
-    reader.get(MONITOR_INTERVAL)
+    reader.read((MONITOR_INTERVAL, *LOOKUP_OPTIONS))
     notices = finish(reader, IDENTIFIER)
     assert path is not None
     assert format_ is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.connectors.local.paths import find_unreadable_path, find_unwritable_path
+from millstream.connectors.lookup_options import LookupSettings
 from millstream.connectors.tables import OrdinarySink, OrdinarySource
 from millstream.sql.types import INTERVALS, TypeRoot
 
@@ -103,6 +104,7 @@ class FilesystemSource(_InFiles, OrdinarySource):
     path: str
     format: FileFormat
     monitor_interval_ms: int | None = None
+    lookup: LookupSettings = field(default=LookupSettings(), compare=False)
     notices: tuple[Notice, ...] = field(default=(), compare=False)
     places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     changelog: ChangelogMode = INSERT_ONLY
@@ -128,7 +130,7 @@ class FilesystemSource(_InFiles, OrdinarySource):
     def obstacle_to_lookup(self) -> str | None:
         if self.is_bounded:
             return None
-        return "It is watched for new files, and a lookup reads files when the job starts."
+        return "It is watched for new files, and a lookup reads all of its files, when the job starts and at intervals."
 
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unreadable_path(self)
