@@ -17,7 +17,9 @@ from millstream.kernels.row_counts import AFTER, BEFORE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from millstream.kernels.join import JoinOperator
+    from numpy.typing import NDArray
+
+    from millstream.kernels.join import JoinOperator, PairCondition
     from millstream.kernels.portions import Portions
 
 RIGHT_BEFORE: Final = "__right" + BEFORE
@@ -82,14 +84,18 @@ class PairJoiner:
             pairs = pairs.filter(pl.col(TIMES) > 0)
         if condition is None or not pairs.height:
             return pairs
-        schema = pa.schema([field for field in self._pair_schema if field.name in condition.columns])
-        table = to_arrow(pairs, schema).append_column(_PAIR, pa.array(np.arange(pairs.height)))
-        kept = [batch.column(_PAIR).to_numpy() for batch in condition.keep(iter(table.combine_chunks().to_batches()))]
-        return pairs[np.concatenate([np.empty(0, np.int64), *kept])]
+        schema = pa.schema([*self._spec.left.schema, *self._spec.right.schema])
+        return pairs[keep_partners(pairs, condition, schema)]
 
-    @property
-    def _pair_schema(self) -> pa.Schema:
-        return pa.schema([*self._spec.left.schema, *self._spec.right.schema])
+
+def keep_partners(pairs: pl.DataFrame, condition: PairCondition | None, schema: pa.Schema) -> NDArray[np.int64]:
+    """Which of the pairs satisfy the condition; the schema has the columns of both sides."""
+    if condition is None or not pairs.height:
+        return np.arange(pairs.height)
+    read = pa.schema([field for field in schema if field.name in condition.columns])
+    table = to_arrow(pairs, read).append_column(_PAIR, pa.array(np.arange(pairs.height)))
+    kept = [batch.column(_PAIR).to_numpy() for batch in condition.keep(iter(table.combine_chunks().to_batches()))]
+    return np.concatenate([np.empty(0, np.int64), *kept])
 
 
 def times(kind: RowKind, before: pl.Expr, after: pl.Expr, *, expires: bool) -> pl.Expr:

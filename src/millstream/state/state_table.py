@@ -193,6 +193,35 @@ class StateTable:
         self._append(writer.finish(replaced if self._segments else 0))
         self._save()
 
+    def forget_below(self, low: int) -> None:
+        """Removes rows with a hash below this one; some may stay in the table, so nobody may ask for them again.
+
+        For tables whose hashes grow with time: pieces go as a whole, or are cut where most of their rows are to go.
+        """
+        if not any(piece.first < low for segment in self._segments for piece in segment.pieces):
+            return
+        segments, self._segments = self._segments, []
+        for segment in segments:
+            writer = self._writer()
+            for piece in segment.pieces:
+                if piece.last < low:
+                    continue
+                self._cut(piece, low, writer)
+            self._append(writer.finish(segment.replaced))
+        if self._segments != segments:
+            self._save()
+
+    def _cut(self, piece: Piece, low: int, writer: SegmentWriter) -> None:
+        if piece.first >= low:
+            writer.keep(piece)
+            return
+        stored = self._load(piece)
+        rest = rows_between(stored, (low, None))
+        if 2 * rest.num_rows >= stored.num_rows:
+            writer.keep(piece)
+        else:
+            writer.add(rest)
+
     def _filter(self, piece: Piece, rows: NDArray[np.int64], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows that the piece may have."""
         hash_filter = self._store.load_filter(piece)
