@@ -20,7 +20,7 @@ from millstream.spark.kernel_host import host
 from millstream.spark.python_rows import ColumnUse, filter_rows, prepare_columns, schema_of, struct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from millstream.plan.operators.join import Join
     from millstream.plan.typed import Typed
@@ -44,11 +44,11 @@ def prepare_join(
     left: InputRows, right: InputRows, node: Join, kernel_settings: KernelSettings
 ) -> tuple[dict[str, InputRows], JoinOperator, dict[str, str]]:
     """The rows as the kernel takes them, and its columns by their names in the plan."""
-    lefts, rights = _uses(left, LEFT, node.left_columns), _uses(right, RIGHT, node.right_columns)
+    lefts, rights = uses_of(left, LEFT, node.left_columns), uses_of(right, RIGHT, node.right_columns)
     inside = {use.source: use.name for use in (*lefts, *rights)}
     operator = JoinOperator(
-        _side(lefts, node.left_keys, kernel_settings.with_ttl(node.left_ttl)),
-        _side(rights, node.right_keys, kernel_settings.with_ttl(node.right_ttl)),
+        side_of(lefts, node.left_keys, kernel_settings.with_ttl(node.left_ttl).ttl_ms),
+        side_of(rights, node.right_keys, kernel_settings.with_ttl(node.right_ttl).ttl_ms),
         kernel_settings.expires,
         node.kind,
         pair_condition(node.condition, inside),
@@ -66,15 +66,17 @@ def pair_condition(condition: Typed | None, inside: Mapping[str, str]) -> PairCo
     return PairCondition(tuple(sorted(columns_in(renamed))), partial(filter_rows, vectorise(renamed)))
 
 
-def _uses(rows: InputRows, side: str, columns: Sequence[str]) -> list[ColumnUse]:
-    """Equal maps are one row, whatever the order of their entries: all columns are compared."""
+def uses_of(
+    rows: InputRows, side: str, columns: Sequence[str], compared: Collection[str] | None = None
+) -> list[ColumnUse]:
+    """Where whole rows are compared (None), equal maps are one row, whatever the order of their entries."""
     schema = schema_of(rows)
     return [
-        ColumnUse(name, f"{side}{number}", schema[name].dataType, is_compared=True)
+        ColumnUse(name, f"{side}{number}", schema[name].dataType, is_compared=compared is None or name in compared)
         for number, name in enumerate(columns)
     ]
 
 
-def _side(uses: Sequence[ColumnUse], keys: Sequence[str], settings: KernelSettings) -> JoinSide:
+def side_of(uses: Sequence[ColumnUse], keys: Sequence[str], ttl_ms: int | None = None) -> JoinSide:
     names = {use.source: use.name for use in uses}
-    return JoinSide(kernel_schema(struct_of(uses)), tuple(names[key] for key in keys), settings.ttl_ms)
+    return JoinSide(kernel_schema(struct_of(uses)), tuple(names[key] for key in keys), ttl_ms)

@@ -22,6 +22,7 @@ from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.interval_join import IntervalJoin
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.materialise import Materialise
@@ -31,6 +32,7 @@ from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import Rank
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.set_operation import SetOperation
+from millstream.plan.operators.temporal_join import TemporalJoin
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import Unnest
 from millstream.plan.operators.values import Values
@@ -43,6 +45,7 @@ from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.aggregate import aggregate
 from millstream.spark.event_time import EVENT_TIME, drop_splits, note_times, take_times
 from millstream.spark.expressions import column_of
+from millstream.spark.interval_join import join_in_time
 from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.kernel_stage import TimeFlow
@@ -57,6 +60,7 @@ from millstream.spark.rank import rank
 from millstream.spark.set_operation import combine_sides
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import SPLIT, Splits, split_columns
+from millstream.spark.temporal_join import join_versions
 from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union, unite
 from millstream.spark.unnest import unnest, unnest_in_python
@@ -253,6 +257,9 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
 def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """On the kernel, with state."""
     context = replace(context, kernel_settings=context.settings_of(node))
+    if len(inputs) > 1:
+        left, right = inputs
+        return _step_of_two(left, right, node, context.kernel_settings)
     match node.operator:
         case Aggregate() as operator:
             return aggregate(inputs[0], operator, context.kernel_settings)
@@ -264,21 +271,28 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
             return materialise(inputs[0], operator, context.kernel_settings)
         case AssignSessions() as operator:
             return assign_sessions(inputs[0], operator, context.kernel_settings)
-        case WindowJoin() as operator:
-            left, right = inputs
-            return window_join(left, right, operator, context.kernel_settings)
-        case Join() as operator:
-            left, right = inputs
-            return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
-        case SetOperation() as operator:
-            left, right = inputs
-            return combine_sides(left, right, operator, context.kernel_settings)
         case WindowRank() as operator:
             return window_rank(inputs[0], operator, context.kernel_settings)
         case Rank() as operator:
             return rank(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
         case Over() as operator:
             return over(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
+        case operator:
+            raise AssertionError(f"no kernel runs {type(operator).__name__}")
+
+
+def _step_of_two(left: InputRows, right: InputRows, node: PhysicalNode, settings: KernelSettings) -> PythonStage:
+    match node.operator:
+        case WindowJoin() as operator:
+            return window_join(left, right, operator, settings)
+        case Join() as operator:
+            return join(left, right, operator, settings, has_kinds=node.has_kinds)
+        case IntervalJoin() as operator:
+            return join_in_time(left, right, operator, settings, has_kinds=node.has_kinds)
+        case TemporalJoin() as operator:
+            return join_versions(left, right, operator, settings, has_kinds=node.has_kinds)
+        case SetOperation() as operator:
+            return combine_sides(left, right, operator, settings)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

@@ -30,12 +30,14 @@ _PRELOADED: Final = (
     "millstream.spark.worker_delivery",
     "millstream.spark.kernel_host",
     "millstream.kernels.aggregate",
+    "millstream.kernels.interval_join",
     "millstream.kernels.join",
     "millstream.kernels.lookup",
     "millstream.kernels.materialise",
     "millstream.kernels.normalise",
     "millstream.kernels.rank",
     "millstream.kernels.set_operation",
+    "millstream.kernels.temporal_join",
 )
 
 _TRIM_THRESHOLD: Final = (-1, 128 << 20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.aggregate import AggregateOperator, Call
+from millstream.kernels.interval_join import IntervalJoinOperator, TimeBounds
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
@@ -19,6 +20,7 @@ from millstream.kernels.partners import MARK
 from millstream.kernels.rank import Arrival, RankOperator, SortKey
 from millstream.kernels.sessions import SessionOperator
 from millstream.kernels.set_operation import SetOperator
+from millstream.kernels.temporal_join import TemporalJoinOperator
 from millstream.kernels.window_aggregate import WindowAggregateOperator
 from millstream.kernels.window_join import WindowJoinOperator
 from millstream.kernels.window_rank import WindowRankOperator
@@ -28,8 +30,10 @@ from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.assign_windows import AssignWindows
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.interval_join import IntervalJoin
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.node import Binary
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.over import Over
 from millstream.plan.operators.project import Project
@@ -37,6 +41,7 @@ from millstream.plan.operators.rank import Rank, Ties
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.set_operation import Except, SetOperation
+from millstream.plan.operators.temporal_join import TemporalJoin
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import PartKind, Unnest
 from millstream.plan.operators.window_aggregate import WindowAggregate
@@ -50,10 +55,11 @@ from tests.unit.changelogs.plan_time import PlanTime
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
 
+    from millstream.kernels.join import PairCondition
     from millstream.plan.operators.aggregate import AggregateCall
     from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.physical.nodes import PhysicalNode
@@ -62,6 +68,10 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 Changes = list[tuple[RowKind, Record]]
+
+
+TABLE_OF: Final = "__table"
+"""In a record, the only table that has it."""
 
 
 class OperatorOfRows(Operator, Protocol):
@@ -133,8 +143,7 @@ class PlanBench:
         operator = node.operator
         match operator:
             case Scan():
-                names = [column.name for column in operator.columns]
-                return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in batch]
+                return self._scan(operator)
             case Aggregate() | WindowAggregate():
                 return self._group(operator, node.inputs[0], *inputs)
             case Normalise():
@@ -149,10 +158,8 @@ class PlanBench:
                 return lambda batch: [
                     (kind, {name: row[name] for name in names}) for below in inputs for kind, row in below(batch)
                 ]
-            case Join():
-                return self._join(operator, *inputs)
-            case SetOperation():
-                return self._set_operation(operator, *inputs)
+            case Binary():
+                return self._build_binary(operator, *inputs)
             case Rank():
                 return self._rank(operator, *inputs)
             case Over():
@@ -164,6 +171,26 @@ class PlanBench:
             case _:
                 [below] = inputs
                 return self._build_over_one(operator, below)
+
+    def _build_binary(self, operator: Binary, left: Step, right: Step) -> Step:
+        match operator:
+            case Join():
+                return self._join(operator, left, right)
+            case IntervalJoin():
+                return self._join_in_time(operator, left, right)
+            case TemporalJoin():
+                return self._join_versions(operator, left, right)
+            case SetOperation():
+                return self._set_operation(operator, left, right)
+            case _:
+                raise AssertionError(f"{type(operator).__name__} reads no changelogs")
+
+    @staticmethod
+    def _scan(node: Scan) -> Step:
+        names, table = [column.name for column in node.columns], node.source.table.name
+        return lambda batch: [
+            (kind, {name: row[name] for name in names}) for kind, row in batch if row.get(TABLE_OF, table) == table
+        ]
 
     def _assign_watermark(self, node: PhysicalNode, operator: AssignWatermark, below: Step) -> Step:
         columns = operator.columns
@@ -306,30 +333,48 @@ class PlanBench:
         return lambda batch: kernel(below(batch))
 
     def _join(self, node: Join, left: Step, right: Step) -> Step:
-        """In several buckets, as the two halves of an update may be in two."""
-        sides = [
-            (LEFT, node.left, node.left_columns, node.left_keys, left),
-            (RIGHT, node.right, node.right_columns, node.right_keys, right),
-        ]
-        schemas = {
-            name: _schema([column for column in input_.columns if column.name in columns])
-            for name, input_, columns, _, _ in sides
-        }
-        first, second = (JoinSide(schemas[name], keys) for name, _, _, keys, _ in sides)
-        condition = pair_condition(node.condition, {name: name for schema in schemas.values() for name in schema.names})
-        join = JoinOperator(first, second, self._expires and not node.needs_time, node.kind, condition)
+        schemas, sides, condition = _sides(node)
+        join = JoinOperator(*sides, self._expires and not node.needs_time, node.kind, condition)
         operator = WindowJoinOperator(join, *node.ends, node.follows_clock) if isinstance(node, WindowJoin) else join
+        inside = {} if node.mark is None else {node.mark: MARK}
+        return self._meet(
+            operator, schemas, {column.name: column.name for column in node.columns} | inside, left, right
+        )
+
+    def _join_in_time(self, node: IntervalJoin, left: Step, right: Step) -> Step:
+        schemas, sides, condition = _sides(node)
+        interval = node.interval
+        bounds = TimeBounds(interval.lower, interval.upper)
+        times = (interval.left_time, interval.right_time)
+        operator = IntervalJoinOperator(*sides, bounds, times, node.kind, condition)
+        return self._meet(operator, schemas, {column.name: column.name for column in node.columns}, left, right)
+
+    def _join_versions(self, node: TemporalJoin, left: Step, right: Step) -> Step:
+        schemas, sides, condition = _sides(node)
+        assert node.right_time is not None
+        times = (node.left_time, node.right_time)
+        operator = TemporalJoinOperator(*sides, times, node.keeps_left, condition)
+        return self._meet(operator, schemas, {column.name: column.name for column in node.columns}, left, right)
+
+    def _meet(
+        self,
+        operator: Operator,
+        schemas: Mapping[str, pa.Schema],
+        output: Mapping[str, str],
+        left: Step,
+        right: Step,
+    ) -> Step:
+        """In several buckets, as the two halves of an update may be in two. `output`: its columns in the kernel."""
         bench = Bench(operator, schemas, buckets=3, colliding=self._colliding)
         self._benches.append(bench)
-        output = [column.name for column in node.output]
 
         def step(batch: Changes) -> Changes:
             inputs = {
                 name: [(kind, tuple(row[column] for column in schemas[name].names)) for kind, row in below(batch)]
-                for name, _, _, _, below in sides
+                for name, below in ((LEFT, left), (RIGHT, right))
             }
             return [
-                (RowKind(row[KIND]), {name: row[MARK if name == node.mark else name] for name in output})
+                (RowKind(row[KIND]), {name: row[inside] for name, inside in output.items()})
                 for row in bench.step_inputs(inputs)
             ]
 
@@ -397,6 +442,19 @@ def _argument(call: AggregateCall) -> str:
 
 def _schema(columns: Sequence[OutputColumn]) -> pa.Schema:
     return arrow_schema((column.name, column.type) for column in columns)
+
+
+def _sides(
+    node: Join | IntervalJoin | TemporalJoin,
+) -> tuple[dict[str, pa.Schema], tuple[JoinSide, JoinSide], PairCondition | None]:
+    """The columns of both inputs, the same with their keys, and the condition on pairs."""
+    schemas = {
+        name: _schema([column for column in below.columns if column.name in columns])
+        for name, below, columns in ((LEFT, node.left, node.left_columns), (RIGHT, node.right, node.right_columns))
+    }
+    sides = JoinSide(schemas[LEFT], node.left_keys), JoinSide(schemas[RIGHT], node.right_keys)
+    condition = pair_condition(node.condition, {name: name for schema in schemas.values() for name in schema.names})
+    return schemas, sides, condition
 
 
 def _input(node: Node) -> Node:

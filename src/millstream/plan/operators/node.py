@@ -193,6 +193,11 @@ class Node(ABC):
         return False
 
     @property
+    def reads_upserts(self) -> tuple[Node, ...]:
+        """Inputs whose upserts it puts in order by itself."""
+        return ()
+
+    @property
     def looked_up(self) -> tuple[Node, ...]:
         """Tables that it asks for their current rows; unlike the rows of its inputs, these make no batch."""
         return ()

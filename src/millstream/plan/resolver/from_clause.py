@@ -16,9 +16,9 @@ from millstream.join_kinds import JoinKind
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.join_conditions import conditions_of_join, merged_column
 from millstream.plan.resolver.joins import Condition, Relation, in_order_of_from, is_about, join_all, with_unique_names
-from millstream.plan.resolver.lookups import AsOf, look_up
 from millstream.plan.resolver.outer_joins import join_with
 from millstream.plan.resolver.scope import Scope, ScopeColumn
+from millstream.plan.resolver.temporal_joins import AsOf, join_as_of
 from millstream.plan.typed import InputColumn
 from millstream.sql.clause_parser import KEYWORD
 
@@ -75,7 +75,7 @@ class _Step:
     merged: list[tuple[str, Typed]] = field(default_factory=list)
     """Columns of USING that are computed from those of both sides, with their names."""
     as_of: AsOf | None = None
-    """When the rows of the relation are looked up, instead of being joined."""
+    """As of when its rows are joined: what comes later does not change the result."""
 
     @property
     def keeps_its_place(self) -> bool:
@@ -239,7 +239,7 @@ def _join_in_order(steps: Sequence[_Step], where: list[Condition]) -> Relation:
             joined = join_with(step.kind, left, step.relation, step.conditions)
             node: Node = replace(joined, left_ttl=ttls[0], right_ttl=ttls[1])
         else:
-            node = look_up(step.kind, left, step.relation, step.conditions, step.as_of)
+            node = join_as_of(step.kind, left, step.relation, step.conditions, step.as_of)
         block, on = [Relation(step.relation.qualifier, _add_merged(node, step), step.relation.span)], []
     assert len(block) == 1
     return block[0]

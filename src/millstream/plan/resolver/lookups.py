@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.registry import LOOKUP_CONNECTORS
@@ -16,32 +16,20 @@ from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
 from millstream.plan.resolver.joins import equality_of, loses_in_cast, with_keys
 from millstream.plan.resolver.python_conditions import leave_out_true, refuse_obstacles
-from millstream.plan.typed import InputColumn, is_processing_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.plan.operators.node import Node
     from millstream.plan.resolver.joins import Condition, Relation
-    from millstream.plan.typed import Typed
-    from millstream.source import Span
 
-_COMPUTE_BEFORE: Final = "Compute it in a sub-query on the left, or as a computed column of the table on the left."
+COMPUTE_BEFORE: Final = "Compute it in a sub-query on the left, or as a computed column of the table on the left."
 REGULAR_JOIN: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
 
 
-@dataclass(frozen=True, slots=True)
-class AsOf:
-    moment: Typed
-    """Over the columns of the relations before."""
-    place: Span
-
-
-def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition], as_of: AsOf) -> Node:
+def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition]) -> Node:
     """All conditions are about matches, also those on the table alone: a row may replace one that fulfilled them."""
     relation = replace(relation, node=without_watermarks(relation.node))
-    _require_kind(kind, relation)
-    _require_processing_time(as_of, left)
     _require_lookup_table(relation)
     found = [(condition, equality_of(condition.expression, left, relation.node)) for condition in conditions]
     keys = [pair for _, pair in found if pair is not None]
@@ -54,37 +42,9 @@ def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence
     table_columns = [column.or_null() if is_outer else column for column in relation.node.columns]
     output = (*left.columns, *table_columns)
     if condition is None or is_outer:
-        refuse_obstacles(others, "in the condition of a lookup", _COMPUTE_BEFORE)
+        refuse_obstacles(others, "in the condition of a lookup", COMPUTE_BEFORE)
         return Lookup(*sides, is_outer, condition, output, relation.span)
     return Filter(Lookup(*sides, is_outer, None, output, relation.span), condition, relation.span)
-
-
-def _require_kind(kind: JoinKind, relation: Relation) -> None:
-    if kind not in (JoinKind.INNER, JoinKind.LEFT):
-        raise ScriptError(
-            Diagnostic(
-                Code.UNSUPPORTED_STATEMENT,
-                f"a {kind} join FOR SYSTEM_TIME AS OF is not possible",
-                relation.span,
-                detail="Rows of the table are looked up as others arrive; they do not arrive themselves.",
-                hint="Use JOIN or LEFT JOIN.",
-            )
-        )
-
-
-def _require_processing_time(as_of: AsOf, node: Node) -> None:
-    moment = as_of.moment
-    if not (is_processing_time(moment) or (isinstance(moment, InputColumn) and moment.name in node.proctimes)):
-        raise ScriptError(
-            Diagnostic(
-                Code.UNSUPPORTED_STATEMENT,
-                "a temporal join on event time is not supported yet",
-                as_of.place,
-                detail="Rows are looked up as of their processing time only.",
-                hint="Declare a column `proc_time AS PROCTIME()` in the table on the left, and write "
-                "FOR SYSTEM_TIME AS OF t.proc_time; or use a regular join.",
-            )
-        )
 
 
 def _require_lookup_table(relation: Relation) -> None:

@@ -12,6 +12,8 @@ from millstream.plan.rules.check_sink import check_sink
 from millstream.plan.rules.close_windows import close_windows
 from millstream.plan.rules.drop_watermarks import drop_watermarks
 from millstream.plan.rules.filter_before_unnesting import filter_before_unnesting
+from millstream.plan.rules.find_interval_joins import find_interval_joins
+from millstream.plan.rules.find_versions import find_versions
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
 from millstream.plan.rules.normalise_sources import normalise_sources
@@ -29,6 +31,8 @@ RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     bound_ranks,
     break_ties,
     close_windows,
+    find_interval_joins,
+    find_versions,
     drop_watermarks,
     normalise_sources,
     prune_columns,

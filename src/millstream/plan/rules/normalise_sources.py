@@ -9,7 +9,6 @@ from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.assign_watermark import AssignWatermark
-from millstream.plan.operators.node import transform
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
@@ -27,7 +26,10 @@ def normalise_sources(plan: Root, settings: JobSettings) -> Root:
             return _assign_below(node)
         return Normalise(node, _key(node), node.span) if _needs_order(node, settings) else node
 
-    return plan.with_inputs(*(transform(below, normalise) for below in plan.inputs))
+    def visit(node: Node) -> Node:
+        return normalise(node.with_inputs(*(b if b in node.reads_upserts else visit(b) for b in node.inputs)))
+
+    return plan.with_inputs(*map(visit, plan.inputs))
 
 
 def _assign_below(node: AssignWatermark) -> Node:
