@@ -35,9 +35,15 @@ _PRELOADED: Final = (
     "millstream.kernels.lookup",
     "millstream.kernels.materialise",
     "millstream.kernels.normalise",
+    "millstream.kernels.over",
     "millstream.kernels.rank",
+    "millstream.kernels.sessions",
     "millstream.kernels.set_operation",
     "millstream.kernels.temporal_join",
+    "millstream.kernels.updated_over",
+    "millstream.kernels.window_aggregate",
+    "millstream.kernels.window_join",
+    "millstream.kernels.window_rank",
 )
 
 _TRIM_THRESHOLD: Final = (-1, 128 << 20)
