@@ -10,6 +10,7 @@ import pytest
 from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.kernels.operator import MAX_WATERMARK
+from millstream.runtime.event_times import EventTime, HeldBack
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.plan.operators.node import Node
+    from millstream.runtime.progress import JobProgress
 
     Make = Callable[..., Sequence[Node]]
 
@@ -33,7 +35,7 @@ BEHIND = "ts - INTERVAL '0.005' SECOND"
 IN_SPARK = "REGEXP(CAST(id AS STRING), '^[0-9]*$')"
 TABLES = "".join(
     f"""CREATE TABLE {name} (id BIGINT, ms BIGINT, ts AS {{column}}, tags ARRAY<STRING>,
-    WATERMARK FOR ts AS {{watermark}})
+    sent TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL, WATERMARK FOR {{rowtime}} AS {{watermark}})
     WITH ('topic' = '${{{{{name}}}}}', 'scan.startup.mode' = 'earliest-offset', {KAFKA});"""
     for name in ("orders", "rates")
 )
@@ -51,6 +53,8 @@ class Clocks:
 
     def __init__(self, broker: str, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names = {name: fresh_name(name) for name in ("orders", "rates", "told")}
+        self.progress: JobProgress | None = None
+        """After the last run."""
         self._broker = broker
         self._spark = spark
         self._folder = folder
@@ -69,13 +73,14 @@ class Clocks:
         *queries: str,
         delivery: str = "",
         column: str = LTZ,
+        rowtime: str = "ts",
         watermark: str = BEHIND,
         idle_timeout: str = "0",
         drain: bool = False,
         until: Callable[[Moment], bool] = lambda _: True,
     ) -> None:
         """Runs a job until all that is there has been read; `make` gives the nodes that are written."""
-        tables = TABLES.format(column=column, watermark=watermark)
+        tables = TABLES.format(column=column, rowtime=rowtime, watermark=watermark)
         text = f"{tables}{''.join(f'{query};' for query in queries)}{OUT.format(delivery=delivery)}"
         parameters = {"brokers": self._broker, **self.names}
         settings: dict[str, Any] = {
@@ -98,6 +103,9 @@ class Clocks:
                 while not until(self.last):
                     job.raise_failure()
                     assert time.monotonic() < end
+            if drain:
+                job.await_last_report(PATIENCE)
+            self.progress = job.progress
 
     def told(self) -> list[Moment]:
         return moments(self._broker, self.names["told"])
@@ -160,6 +168,16 @@ def test_any_expression_is_a_watermark(clocks: Clocks, column: str, watermark: s
     assert clocks.last == Moment(0, None, 45 if "NULL" in watermark else 55, 0)
 
 
+def test_the_time_of_a_message_is_one_of_a_row(clocks: Clocks) -> None:
+    """It is not older than the test, and to the millisecond, as Kafka has it."""
+    begun_ms = int(time.time() * 1000)
+    for partition in range(2):
+        clocks.produce("orders", partition, 10)
+    clocks.run(one_clock, "SELECT id FROM orders", rowtime="sent", watermark="sent")
+    assert clocks.last.watermark is not None
+    assert begun_ms <= clocks.last.watermark <= time.time() * 1000
+
+
 def test_the_least_of_two_tables(clocks: Clocks) -> None:
     """A table without rows holds it back, and so does one that has come less far; in unions as in joins."""
     queries = ("SELECT id FROM orders", "SELECT id FROM rates", "SELECT id FROM orders UNION ALL SELECT id FROM rates")
@@ -179,6 +197,10 @@ def test_the_least_of_two_tables(clocks: Clocks) -> None:
     assert told() == [Moment(1, None, 5, 4), Moment(2, None, 5, 4)]
     clocks.produce("rates", 1, 50)
     assert told() == [Moment(1, 5, 15, 5), Moment(2, 5, 15, 5)]
+    assert clocks.progress is not None
+    assert (clocks.progress.late_rows, clocks.progress.late) == (2, (("clock-1", 1), ("clock-2", 1)))
+    held = HeldBack("rates", "0", 15)
+    assert clocks.progress.event_times == tuple(EventTime(f"clock-{number}", 15, held, 0) for number in (1, 2))
 
 
 def test_a_partition_that_is_empty_holds_it_back_until_it_is_idle(clocks: Clocks) -> None:

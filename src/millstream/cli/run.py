@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.runtime.job import Job
+    from millstream.runtime.progress import JobProgress
 
 T = TypeVar("T")
 
@@ -113,7 +114,15 @@ def _report_totals(view: View, jobs: Sequence[Job]) -> None:
         read = (
             f"{count(done.total_rows_in)} rows in, {count(done.total_rows_out)} out" if done else "nothing new to read"
         )
-        view.notice(f"{job.name} is done: {read}")
+        view.notice(f"{job.name} is done: {read}{_late(done)}")
+
+
+def _late(done: JobProgress | None) -> str:
+    """`, 3 late rows dropped by window-1`."""
+    if done is None or not done.late:
+        return ""
+    each = ", ".join(f"{count(rows)} by {operator}" for operator, rows in done.late)
+    return f", {count(done.total_late_rows)} late rows dropped ({each})"
 
 
 def _check_master(master: str | None) -> None:

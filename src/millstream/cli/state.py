@@ -56,6 +56,8 @@ def _format_job(job: JobState) -> Iterator[str]:
 
 def _format_operator(operator: OperatorState) -> Iterator[str]:
     yield f"  {operator.id}: {operator.description or _CHANGED}"
+    if operator.event_time is not None:
+        yield f"    {operator.event_time.text}"
     if not operator.tables:
         yield "    empty"
         return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.table import Table
 
     from millstream.plan.program import Listing, Text
@@ -29,6 +29,7 @@ _RARELY: Final = (
     ("skipped", attrgetter("skipped")),
     ("dead letters", attrgetter("dead_letters")),
     ("ignored", attrgetter("total_ignored_retractions")),
+    ("late", attrgetter("total_late_rows")),
 )
 """Columns that are shown only once they have a value."""
 _NAMED: Final = 5
@@ -184,8 +185,13 @@ class TerminalView:
     def tick(self) -> None:
         pass
 
-    def _table(self) -> Table:
-        return progress_table(list(self._latest.values()), self._doing, self._console.height - 1)
+    def _table(self) -> Group:
+        from rich.console import Group
+
+        jobs = list(self._latest.values())
+        waiting = sum(job.slowest is not None for job in jobs)
+        room = self._console.height - 1 - waiting
+        return Group(progress_table(jobs, self._doing, room), event_time_lines(jobs))
 
 
 def progress_table(jobs: list[JobProgress], before_first: str = _WAITING, most_lines: int | None = None) -> Table:
@@ -225,6 +231,15 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING, most_l
     return table
 
 
+def event_time_lines(jobs: list[JobProgress]) -> Group:
+    """How far event time has come in each job that waits for it, and what holds it back."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = (f"{job.job}: {job.slowest.text}" for job in jobs if job.slowest is not None)
+    return Group(*(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines))
+
+
 def _lag(progress: JobProgress) -> str:
     return ", ".join(f"{lag.source} {count(lag.messages)}" for lag in progress.lag)
 
@@ -249,5 +264,7 @@ def _line(progress: JobProgress) -> str:
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
         f"{f', {count(progress.dead_letters)} dead letters so far' if progress.dead_letters else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
+        f"{f', {count(progress.total_late_rows)} late rows dropped so far' if progress.late else ''}"
+        f"{f', {progress.slowest.text}' if progress.slowest is not None else ''}"
         f"{f', {count(progress.lost)} offsets lost so far' if progress.lost else ''}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.secrets import without_secrets_of
@@ -19,6 +20,7 @@ from millstream.runtime.progress import Counted, flat_offsets, least_offsets, pl
 from millstream.runtime.restarts import restarts_of
 from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.runtime.supervision import Supervision
+from millstream.state.storage import StateFileError, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import MessageCounters, ReadRange
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
+    from millstream.runtime.event_times import EventTime
     from millstream.runtime.events import JobEvent
     from millstream.runtime.kafka.clients import KafkaClients
     from millstream.runtime.progress import JobProgress
@@ -181,6 +184,7 @@ class Job:
         lost = self._topics.after_batch(report, messages)
         sizes = measure_operators(self._plan, self._folder.state)
         counted = self._counts_of(sizes, messages, sum(each.count for each in lost))
+        counted = replace(counted, event_times=self._event_times(report["batchId"]))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
@@ -231,6 +235,17 @@ class Job:
             rows_in=self._plan.generated_rows if self._plan.is_bounded else None,
             rows_out=shown,
         )
+
+    def _event_times(self, batch: int) -> tuple[EventTime, ...]:
+        """The last ones that are known if a file is gone: a job that cannot read its state fails by itself."""
+        if not self._plan.physical.needs_time:
+            return ()
+        from millstream.runtime.event_times import event_times  # loads Arrow
+
+        try:
+            return event_times(self._plan, open_storage(self._folder.state), batch)
+        except StateFileError:
+            return self._progress.event_times if self._progress is not None else ()
 
     def _end_early(self, run: str) -> None:
         query = self._require_supervision().query

@@ -6,13 +6,14 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.spark.observed_counts import delivered_messages, ignored_retractions
+from millstream.spark.observed_counts import delivered_messages, ignored_retractions, late_rows
 from millstream.spark.tick_numbers import is_read_in_python, rows_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from millstream.connectors.kafka.read_range import Offsets
+    from millstream.runtime.event_times import EventTime
     from millstream.state.job_state import OperatorSize
 
 
@@ -47,6 +48,12 @@ class JobProgress:
     """Offsets deleted before they were read, since the job started; 'scan.fail-on-data-loss' is false."""
     state: tuple[OperatorSize, ...] = ()
     """The size of what each operator keeps, in the order in which rows reach them."""
+    late_rows: int = 0
+    """Rows that were dropped because event time had passed them before the batch."""
+    late: tuple[tuple[str, int], ...] = ()
+    """How many there were since the job started, by the operators that dropped them."""
+    event_times: tuple[EventTime, ...] = ()
+    """How far event time has come at each operator that waits for it."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -61,6 +68,17 @@ class JobProgress:
         return sum(operator.bytes for operator in self.state)
 
     @property
+    def total_late_rows(self) -> int:
+        return sum(count for _, count in self.late)
+
+    @property
+    def slowest(self) -> EventTime | None:
+        """The operator at which event time is least far."""
+        known = [time.watermark for time in self.event_times if time.watermark is not None]
+        least = min(known) if len(known) == len(self.event_times) and known else None
+        return next((time for time in self.event_times if time.watermark == least), None)
+
+    @property
     def total_lag(self) -> int:
         return sum(lag.messages for lag in self.lag)
 
@@ -68,6 +86,9 @@ class JobProgress:
         return {
             **asdict(self),
             "lag": {lag.source: lag.messages for lag in self.lag},
+            "late": dict(self.late),
+            "total_late_rows": self.total_late_rows,
+            "event_times": [time.as_json() for time in self.event_times],
             "rows_in_per_second": round(self.rows_in_per_second, 1),
             "rows_out_per_second": round(self.rows_out_per_second, 1),
             "state_bytes": self.state_bytes,
@@ -95,12 +116,14 @@ class Counted:
     """Counted where rows are generated."""
     rows_out: int | None = None
     """Counted where rows are shown."""
+    event_times: tuple[EventTime, ...] = ()
 
 
 def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """The progress of one batch, from Spark's report."""
     rows_in = rows_read(report, counted.messages) if counted.rows_in is None else counted.rows_in
-    ignored = ignored_retractions(report)
+    ignored, late = ignored_retractions(report), late_rows(report)
+    late_before = dict(before.late) if before else {}
     delivered = delivered_messages(report)
     written = max(int(report["sink"].get("numOutputRows", 0)), 0) if delivered is None else delivered
     rows_out = written if counted.rows_out is None else counted.rows_out
@@ -120,6 +143,9 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         dead_letters=counted.dead_letters,
         lost=counted.lost + (before.lost if before else 0),
         state=counted.state,
+        late_rows=sum(late.values()),
+        late=tuple((each, late_before.get(each, 0) + late.get(each, 0)) for each in sorted({*late_before, *late})),
+        event_times=counted.event_times,
     )
 
 

@@ -9,6 +9,7 @@ from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.plan.physical.nodes import Execution
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.checkpoint_marker import KERNELS, job_folder, read_jobs
+from millstream.runtime.event_times import EventTime, event_times
 from millstream.runtime.job_identity import find_elsewhere, label_operators
 from millstream.runtime.state_errors import damaged_state_error, missing_folder_error
 from millstream.state.job_state import measure_after
@@ -31,6 +32,8 @@ class OperatorState:
     description: str | None
     """As EXPLAIN names it; None where the script defines it in another way now, or not at all."""
     tables: tuple[TableSize, ...]
+    event_time: EventTime | None = None
+    """How far it has come; None where the operator does not wait for it."""
 
     @property
     def rows(self) -> int:
@@ -60,6 +63,7 @@ class OperatorState:
             "rows": self.rows,
             "bytes": self.bytes,
             "tables": tables,
+            "event_time": None if self.event_time is None else self.event_time.as_json(),
         }
 
 
@@ -160,6 +164,7 @@ def _state_of(root: Path, job: JobPlan, known: Mapping[str, Any]) -> JobState:
         if not (folder / KERNELS / operator).is_dir():
             raise missing_folder_error(folder / KERNELS / operator)
     batch, sizes = _measure(folder)
+    times = {time.operator: time for time in _event_times(job, folder, batch)}
     discreet = job.roots[0].span.source.discreet
     return JobState(
         job.name,
@@ -170,6 +175,7 @@ def _state_of(root: Path, job: JobPlan, known: Mapping[str, Any]) -> JobState:
                 operator,
                 None if label is None else discreet(label),
                 tuple(size for size in sizes if size.operator == operator),
+                None if label is None else times.get(operator),
             )
             for operator, label in labels.items()
         ),
@@ -188,6 +194,16 @@ def _measure(folder: Path, attempts: int = _ATTEMPTS) -> tuple[int | None, list[
         if attempts == 1 or log.last_finished == batch:
             raise damaged_state_error(error) from None
     return _measure(folder, attempts - 1)
+
+
+def _event_times(job: JobPlan, folder: Path, batch: int | None) -> tuple[EventTime, ...]:
+    """None of them if a running job has meanwhile removed what that batch left, or the script has changed."""
+    if batch is None or not job.physical.needs_time:
+        return ()
+    try:
+        return event_times(job, open_storage(folder / KERNELS), batch)
+    except StateFileError:
+        return ()
 
 
 def _log(root: Path, job: JobPlan) -> BatchLog:

@@ -108,7 +108,7 @@ def step_kernel(stage: KernelStage, columns: Mapping[str, str], packets: DataFra
     output = pa.schema([operator.output_schema.field(inside).with_name(name) for name, inside in columns.items()])
     schema = from_arrow_schema(output, prefer_timestamp_ntz=True)
     notes_time = stage.settings.time is not None and stage.settings.time.is_told
-    changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True, notes_time=notes_time)
+    changes = PythonStage(packets, PACKET_SCHEMA, stage, counts_of=stage.id, notes_time=notes_time)
     uses = tuple(ColumnUse(inside, name, schema[name].dataType) for name, inside in columns.items())
     return changes.pipe(partial(select_columns, uses, output), schema)
 

@@ -14,7 +14,7 @@ from millstream.spark.batch_number import batch_number
 from millstream.spark.event_time import EVENT_TIME, note, to_reports
 from millstream.spark.packet_store import PacketStore
 from millstream.spark.packets import END, TICK, unpack, unpack_by_part, unpack_in_steps
-from millstream.spark.task_counts import count_ignored
+from millstream.spark.task_counts import count_step
 from millstream.spark.task_input import require_all, require_end_markers
 from millstream.state.bucket import BucketState
 from millstream.state.state_table import StateTable, TimeToLive
@@ -132,7 +132,7 @@ class KernelStage:
             result = self.operator.open(open_table).step(parts, time)
             for changes in result.changes:  # which may touch the state as they are made
                 yield from changes.cast(self.operator.output_schema).to_batches(max_chunksize=_ROWS_TOGETHER)
-            count_ignored(result.ignored)
+            count_step(result.ignored, result.late)
         state.commit()
         reach("after-state")
 

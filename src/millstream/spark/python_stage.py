@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from millstream.spark.event_time import hand_over
 from millstream.spark.kafka_stream import MessageStream
-from millstream.spark.observed_counts import IGNORED, fresh_name
+from millstream.spark.observed_counts import COUNTED, IGNORED, fresh_name, late_name
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.task_counts import append_counts
 
@@ -38,8 +38,8 @@ class PythonStage:
     """Sends packets to their buckets, where that is what comes back."""
     behind: Callable[[DataFrame], PythonStage] | None = None
     """What becomes of the packets behind the exchange."""
-    has_counts: bool = False
-    """Whether steps count something for the driver."""
+    counts_of: str | None = None
+    """The id of the operator that counts something for the driver."""
     notes_time: bool = False
     """Whether a step notes how far event time has come; see `event_time.py`."""
 
@@ -75,13 +75,14 @@ class PythonStage:
             assert isinstance(self.rows, DataFrame)
             return self.rows
         step = partial(_chain, self.step, hand_over) if self.notes_time and self.exchange is None else self.step
-        if not self.has_counts:
+        if self.counts_of is None:
             return self._cross(step, self.row_schema)
         schema = self.row_schema
         counting = partial(append_counts, step, to_arrow_schema(schema, timezone="UTC"))
-        counted = self._cross(counting, StructType([*schema.fields, StructField(IGNORED, LongType())]))
-        observed = counted.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
-        return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
+        counted = self._cross(counting, StructType([*schema.fields, StructField(COUNTED, LongType())]))
+        ignored = F.sum(F.greatest(F.col(COUNTED), F.lit(0))).alias(IGNORED)
+        late = F.sum(F.greatest(-F.col(COUNTED), F.lit(0))).alias(late_name(self.counts_of))
+        return counted.observe(fresh_name(), ignored, late).where(F.col(COUNTED).isNull()).drop(COUNTED)
 
     def _cross(self, step: Step, schema: StructType) -> DataFrame:
         if isinstance(self.rows, MessageStream):

@@ -81,7 +81,7 @@ def discard_after(storage: StateStorage, last_finished: int | None) -> None:
 def measure(storage: StateStorage) -> list[TableSize]:
     """The size of each table after the newest batch that changed it; of a running job, about that."""
     found: list[tuple[str, int, BucketManifest]] = []
-    for folder in _buckets(storage):
+    for folder in _buckets_of_rows(storage):
         # What cannot be read is replaced or discarded at this moment; a damaged file is named by the job that reads it.
         with suppress(StateFileError):
             found += _newest_manifest(storage, folder, None)
@@ -90,7 +90,9 @@ def measure(storage: StateStorage) -> list[TableSize]:
 
 def measure_after(storage: StateStorage, batch: int) -> list[TableSize]:
     """The size of each table after one of the last ten finished batches. Raises if a manifest is damaged or missing."""
-    return _sum_up([found for folder in _buckets(storage) for found in _newest_manifest(storage, folder, batch)])
+    return _sum_up(
+        [found for folder in _buckets_of_rows(storage) for found in _newest_manifest(storage, folder, batch)]
+    )
 
 
 def _newest_manifest(storage: StateStorage, folder: str, last: int | None) -> Iterator[tuple[str, int, BucketManifest]]:
@@ -119,6 +121,11 @@ def _sum_up(manifests: Iterable[tuple[str, int, BucketManifest]]) -> list[TableS
         )
         for (operator, name), of_buckets in sorted(tables.items())
     ]
+
+
+def _buckets_of_rows(storage: StateStorage) -> Iterator[str]:
+    """Not the folder in which an operator's event time is kept."""
+    return (folder for folder in _buckets(storage) if folder.rpartition("/")[2].isdigit())
 
 
 def _buckets(storage: StateStorage) -> Iterator[str]:

@@ -8,15 +8,19 @@ from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
-_NO_WATERMARKS: Final = "Watermarks have no effect yet."
+_NO_WATERMARK_HERE: Final = "Only operators that keep state know the watermark, not expressions over single rows."
+_NO_SOURCE_WATERMARKS: Final = "No connector gives watermarks of its own; in Flink, the one for Kafka does not either."
 _OF_GROUPS: Final = "It is for GROUP BY, and what asks for its bounds is for queries with it there."
 
 MISSING: Final = (
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
-    Missing("CURRENT_WATERMARK", Category.TEMPORAL, _NO_WATERMARKS),
     Missing(
-        "SOURCE_WATERMARK", Category.TEMPORAL, _NO_WATERMARKS,
-        "Leave the WATERMARK clause out, or write it with the column, e.g. ts - INTERVAL '5' SECOND.",
+        "CURRENT_WATERMARK", Category.TEMPORAL, _NO_WATERMARK_HERE,
+        "Leave the condition out: windows and joins on event time drop late rows, and count them.",
+    ),
+    Missing(
+        "SOURCE_WATERMARK", Category.TEMPORAL, _NO_SOURCE_WATERMARKS,
+        "Write the WATERMARK clause with the column, e.g. ts - INTERVAL '5' SECOND.",
     ),
     Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("TRY_PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),

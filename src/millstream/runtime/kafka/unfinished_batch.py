@@ -22,10 +22,10 @@ def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix:
         return
     if kept_prefix is None:
         detail = "It was started without exactly-once, or by an earlier version: what is written of it is not known."
-        hint = "Run it again as it was, with --drain, which finishes the batch. Then change it"
+        hint = f"Run it again as it was, {_until_it_is_finished(plan)}. Then change it"
     else:
         detail = f"It was started with 'sink.transactional-id-prefix' = '{kept_prefix}'."
-        hint = "Run it again with that prefix and --drain, which finishes the batch. Then change it"
+        hint = f"Run it again with that prefix, {_until_it_is_finished(plan)}. Then change it"
     raise JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
@@ -58,8 +58,8 @@ def require_unwritten(
                 plan.roots[0].span,
                 detail=f'A part of it is in table "{sink.table.name}" already. Which rows are missing is known only '
                 "to the version that began it.",
-                hint="Run the job once more with that version and --drain, which finishes the batch, and then with "
-                "this one. Or start over with --fresh.",
+                hint=f"Run the job once more with that version, {_until_it_is_finished(plan)}, and then with this "
+                "one. Or start over with --fresh.",
             )
         )
     raise JobError(
@@ -68,11 +68,16 @@ def require_unwritten(
             f'job "{plan.name}" has changed while a batch of it is not finished',
             plan.roots[0].span,
             detail=f'A part of batch {batch} is in table "{sink.table.name}" already, and the rest would not match it.',
-            hint="Undo what is changed before the last GROUP BY or key of the query, and finish the batch with "
-            "--drain; what is done with unreadable messages and with results may stay changed. Or start over with "
-            "--fresh.",
+            hint="Undo what is changed before the last GROUP BY or key of the query, and run the job "
+            f"{_until_it_is_finished(plan)}; what is done with unreadable messages and with results may stay "
+            "changed. Or start over with --fresh.",
         )
     )
+
+
+def _until_it_is_finished(plan: JobPlan) -> str:
+    """A job that is drained ends event time, and cannot go on."""
+    return "until the batch is finished" if plan.physical.needs_time else "with --drain, which finishes the batch"
 
 
 def _has_written(sink: KafkaSink, batch: int, transactions: Transactions, transactional_id: str) -> bool:
