@@ -39,6 +39,9 @@ TABLES = "".join(
     WITH ('topic' = '${{{{{name}}}}}', 'scan.startup.mode' = 'earliest-offset', {KAFKA});"""
     for name in ("orders", "rates")
 )
+KEPT = """CREATE TABLE kept (id BIGINT, ms BIGINT, ts AS TO_TIMESTAMP_LTZ(ms, 3), PRIMARY KEY (id) NOT ENFORCED,
+    WATERMARK FOR ts AS ts - INTERVAL '0.005' SECOND) WITH ('connector' = 'upsert-kafka', 'topic' = '${kept}',
+    'properties.bootstrap.servers' = '${brokers}', 'key.format' = 'json', 'value.format' = 'json');"""
 OUT = "".join(
     f"""CREATE TABLE {name} (clock BIGINT, seen BIGINT, now BIGINT, `watermark` BIGINT, `before` BIGINT)
     WITH ('topic' = '${{{{told}}}}', {KAFKA}{{delivery}});
@@ -52,7 +55,7 @@ class Clocks:
     """Plans over tables with a watermark, five milliseconds behind the highest row of each partition."""
 
     def __init__(self, broker: str, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.names = {name: fresh_name(name) for name in ("orders", "rates", "told")}
+        self.names = {name: fresh_name(name) for name in ("orders", "rates", "kept", "told")}
         self.progress: JobProgress | None = None
         """After the last run."""
         self._broker = broker
@@ -64,7 +67,8 @@ class Clocks:
             KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(topic, topic)
 
     def produce(self, table: str, partition: int, *times: int) -> None:
-        messages = [Message(None, as_json({"id": time, "ms": time, "tags": ["a", "b"]})) for time in times]
+        rows = ({"id": time, "ms": time, "tags": ["a", "b"]} for time in times)
+        messages = [Message(as_json({"id": row["id"]}), as_json(row)) for row in rows]
         ScriptKafka(self._broker).produce(self.names[table], messages, partition=partition)
 
     def run(
@@ -81,7 +85,7 @@ class Clocks:
     ) -> None:
         """Runs a job until all that is there has been read; `make` gives the nodes that are written."""
         tables = TABLES.format(column=column, rowtime=rowtime, watermark=watermark)
-        text = f"{tables}{''.join(f'{query};' for query in queries)}{OUT.format(delivery=delivery)}"
+        text = f"{tables}{KEPT}{''.join(f'{query};' for query in queries)}{OUT.format(delivery=delivery)}"
         parameters = {"brokers": self._broker, **self.names}
         settings: dict[str, Any] = {
             "millstream.state.buckets": str(BUCKETS),
@@ -239,12 +243,34 @@ def test_a_drained_job_ends_event_time(clocks: Clocks) -> None:
     assert caught.value.diagnostics[0].code is Code.CHECKPOINT_MISMATCH
 
 
-def test_a_bounded_job_ends_event_time_once(clocks: Clocks) -> None:
+def test_a_bounded_job_ends_event_time_with_its_last_rows(clocks: Clocks) -> None:
     clocks.produce("orders", 0, 60)
     query = "SELECT id FROM orders /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
     for _ in range(2):
         clocks.run(one_clock, query, drain=True)
-        assert clocks.told() == [Moment(0, None, None, 1), Moment(0, None, MAX_WATERMARK, 1)]
+        assert clocks.told()[0] == Moment(0, None, MAX_WATERMARK, 1)
+
+
+def test_rows_that_are_brought_into_order_first(clocks: Clocks) -> None:
+    """The kernel of a table of upserts does not wait for event time, but passes it on."""
+    clocks.produce("kept", 0, 60, 20)
+    clocks.produce("kept", 1, 40)
+    clocks.run(one_clock, "SELECT id FROM kept")
+    assert clocks.last == Moment(0, None, 35, 3)
+
+
+def test_a_table_that_has_ended_does_not_hold_it_back(clocks: Clocks) -> None:
+    """In a job that goes on with another one."""
+    bounded = "SELECT id FROM rates /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
+
+    def make(orders: Node, rates: Node) -> Sequence[Node]:
+        return [Clock((orders, rates), orders.span)]
+
+    clocks.produce("rates", 0, 10)
+    clocks.produce("orders", 0, 30)
+    clocks.produce("orders", 1, 40)
+    clocks.run(make, "SELECT id FROM orders", bounded)
+    assert clocks.last == Moment(0, None, 25, 3)
 
 
 @pytest.mark.parametrize("condition", ["id > 25", f"{IN_SPARK} AND id > 25"], ids=["in Python", "in Spark"])

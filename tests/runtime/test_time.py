@@ -14,7 +14,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from millstream.kernels.aggregate import AggregateOperator, Call
-from millstream.kernels.operator import ROWS
+from millstream.kernels.operator import MAX_WATERMARK, ROWS
 from millstream.kernels.watermark import TimeSource
 from millstream.plan.vectorised.evaluators import ColumnValue
 from millstream.runtime.batch_log import BatchLog
@@ -54,7 +54,9 @@ class Clock:
         self._operator = operator
         self._files = 0
 
-    def run(self, rows: pa.Table | None = None, *, ticks: bool = False, fails: bool = False) -> list[dict[str, int]]:
+    def run(
+        self, rows: pa.Table | None = None, *, ticks: bool = False, ends: bool = False, fails: bool = False
+    ) -> list[dict[str, int]]:
         """What the sink was given, by the number of the batch; with `fails` it fails when it has been given that."""
         (self._folder / "in").mkdir(exist_ok=True)
         if rows is not None:
@@ -66,7 +68,7 @@ class Clock:
         tick_of = self.log.tick_of
         request = TickRequest(tick_of(self.log.last_finished), tick_of(self.log.last_begun), 3600.0 if ticks else None)
         step = host({ROWS: self._read()}, self._operator, "clock-1", self.settings)
-        changes = Ticks(self._spark, request).reach(step, self.settings).to_frame()
+        changes = Ticks(self._spark, request, only_end=ends).reach(step, self.settings).to_frame()
         found: list[dict[str, int]] = []
 
         def take(table: pa.Table, _: list[int] | None) -> None:
@@ -140,6 +142,16 @@ def test_a_killed_tick_is_repeated(spark: SparkSession, tmp_path: Path) -> None:
         assert told[0]["now"] == begun_at
         assert one_time(told[BUCKETS:]) == (10, 10)
     assert clock.run() == []
+
+
+def test_a_killed_end_is_repeated_and_happens_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether the job that goes on would end event time or not: the batch has begun."""
+    clock = Clock(spark, tmp_path, ClockOperator(), settings_of(tmp_path))
+    assert one_time(clock.run(events((0, 10, 0)), ticks=True)) == (None, 10)
+    with pytest.raises(StreamingQueryException, match="killed"):
+        clock.run(ends=True, fails=True)
+    assert one_time(clock.run(ticks=True)) == (10, MAX_WATERMARK)
+    assert clock.run(ticks=True) == clock.run(ends=True) == []
 
 
 def test_ticks_sweep_buckets_that_have_no_rows(spark: SparkSession, tmp_path: Path) -> None:

@@ -57,6 +57,10 @@ class EventTime:
     """How many partitions do not count at present."""
 
     @property
+    def has_ended(self) -> bool:
+        return self.watermark == MAX_WATERMARK
+
+    @property
     def text(self) -> str:
         """`watermark 2026-01-01 00:00:05.000, held back by partition 1 of orders, 2 partitions idle`."""
         held = f", held back by {self.held_back_by.text}" if self.held_back_by is not None else ""

@@ -117,6 +117,8 @@ class Job:
 
         def end() -> RunningQuery | None:
             self._last_report.wait(_LAST_REPORT_SECONDS)
+            if self._progress is not None and self._progress.time_has_ended:
+                return None
             self._last_report.clear()
             query = end_time()
             if query is None:

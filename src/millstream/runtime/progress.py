@@ -72,6 +72,11 @@ class JobProgress:
         return sum(count for _, count in self.late)
 
     @property
+    def time_has_ended(self) -> bool:
+        """Whether no operator expects any more rows, as all tables have been read to their ends."""
+        return bool(self.event_times) and all(time.has_ended for time in self.event_times)
+
+    @property
     def slowest(self) -> EventTime | None:
         """The operator at which event time is least far."""
         known = [time.watermark for time in self.event_times if time.watermark is not None]

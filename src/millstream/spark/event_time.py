@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from millstream.kernels.operator import MAX_WATERMARK
 from millstream.kernels.watermark import SEPARATOR, SplitReport, TimeSource, merge_reports
 from millstream.plan.vectorised.evaluators import to_array
 from millstream.spark.packets import pack_for_all, unpack
@@ -46,9 +46,10 @@ def note(reports: Mapping[str, SplitReport]) -> None:
     merge_reports(_notes_of(_task()).reports, reports)
 
 
-def note_places(scan: str, places: Iterable[str]) -> None:
-    """These partitions exist, so that each holds the watermark back until it has rows, or is idle."""
-    note({_split_of(scan, place): SplitReport(is_active=False) for place in places})
+def note_places(scan: str, places: Iterable[tuple[str, bool]]) -> None:
+    """These partitions exist: each holds the watermark back until it has rows, is idle, or has come to its end."""
+    reports = {False: SplitReport(is_active=False), True: SplitReport(MAX_WATERMARK, is_active=False)}
+    note({_split_of(scan, place): reports[has_ended] for place, has_ended in places})
 
 
 def noted(ids: Collection[str]) -> dict[str, SplitReport]:
@@ -141,6 +142,6 @@ def _notes_of(task: int) -> _Notes:
 
 
 def _file_of(task: int) -> Path:
-    """In the folder for temporary files that Spark gives its workers and removes in the end."""
-    folders = os.environ.get("SPARK_LOCAL_DIRS") or gettempdir()
-    return Path(folders.partition(",")[0]) / f"event-time-{task}.arrow"
+    """In the folder for temporary files that Spark gives the workers of a job, and removes in the end."""
+    folder, *_ = os.environ["SPARK_LOCAL_DIRS"].split(",")
+    return Path(folder) / f"event-time-{task}.arrow"

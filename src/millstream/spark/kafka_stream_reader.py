@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class TaskReads:
     ranges: tuple[Range, ...]
-    places: tuple[str, ...] = ()
-    """All partitions that there are, if this task is to tell."""
+    places: tuple[tuple[str, bool], ...] = ()
+    """All partitions that there are, if this task is to tell, and whether this batch is the last with rows of each."""
 
 
 class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -102,10 +102,13 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for batch in step(mark_end(_count(read_messages(self._request, reads.ranges), counter))):
             yield _conform(batch, self._schema)
 
-    def _places(self, offsets: Offsets) -> tuple[str, ...]:
+    def _places(self, offsets: Offsets) -> tuple[tuple[str, bool], ...]:
         """The partitions, as rows name them."""
-        has_one_topic = len(self._request.topics) == 1
-        return tuple(str(number) if has_one_topic else f"{topic}/{number}" for topic, number in sorted(offsets))
+        has_one_topic, ends = len(self._request.topics) == 1, self._request.ends
+        return tuple(
+            (str(number) if has_one_topic else f"{topic}/{number}", ends is not None and offset >= ends[topic, number])
+            for (topic, number), offset in sorted(offsets.items())
+        )
 
     def _offsets(self) -> TopicOffsets:
         """Asked for when needed: a reader is sent to workers, and a client cannot be."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from millstream.kernels.operator import MAX_WATERMARK
 from millstream.kernels.watermark import SplitReport
 from millstream.plan.vectorised.evaluators import ColumnValue
 from millstream.spark import event_time
@@ -115,19 +116,19 @@ def test_a_table_without_partitions_is_one_split(split: pa.Array | None) -> None
 @pytest.mark.usefixtures("tasks")
 def test_partitions_of_several_topics() -> None:
     rows = pa.record_batch({EVENT_TIME: times(8, 6), SPLIT: pa.array(["12-a-b-3", "12-a-10"])})
-    note_places("scan-1", ["a-b/3", "a-b/4"])
+    note_places("scan-1", [("a-b/3", False), ("a-b/4", False), ("a/10", True)])
     list(take_times("scan-1", iter([rows])))
     assert noted(ALL) == {
         "scan-1/a-b/3": SplitReport(8),
         "scan-1/a-b/4": SplitReport(is_active=False),
-        "scan-1/a/10": SplitReport(6),
+        "scan-1/a/10": SplitReport(MAX_WATERMARK),
     }
 
 
 @pytest.mark.usefixtures("tasks")
 def test_an_operator_is_told_of_its_own_sources() -> None:
-    note_places("scan-1", ["0"])
-    note_places("scan-10", ["0"])
+    note_places("scan-1", [("0", False)])
+    note_places("scan-10", [("0", False)])
     assert set(noted({"scan-1"})) == {"scan-1/0"}
 
 

@@ -84,6 +84,25 @@ def test_an_exactly_once_batch_is_divided_alike_on_any_number_of_cores() -> None
     assert [len(part.value.ranges) for part in reader({}, tasks=None).partitions(start, end)] == [1, 1, 1]
 
 
+def test_one_task_tells_which_partitions_there_are() -> None:
+    """Also where none of them has messages, as a new partition may."""
+    start, end = {"t": {"0": 0, "1": 10_000}}, {"t": {"0": 10_000, "1": 20_000, "2": 0}}
+    ends = {("t", 0): 10_000, ("t", 1): 20_001, ("t", 2): 0}
+
+    told = [part.value.places for part in reader({}, tells_partitions=True).partitions(start, end)]
+    bounded = [part.value.places for part in reader({}, tells_partitions=True, ends=ends).partitions(start, end)]
+    [nothing] = reader({}, tells_partitions=True).partitions(end, end)
+
+    assert told == [(("0", False), ("1", False), ("2", False)), ()]
+    assert bounded == [(("0", True), ("1", False), ("2", True)), ()]
+    assert (nothing.value.ranges, len(nothing.value.places)) == ((), 3)
+    assert [part.value.places for part in reader({}).partitions(start, end)] == [(), ()]
+
+
+def test_a_stream_that_reads_nothing_stays_where_it_is() -> None:
+    assert reader({("t", 0): 50}, reads_nothing=True).latestOffset({"t": {"0": 7}}, ReadMaxRows(100)) == {"t": {"0": 7}}
+
+
 def test_lag_is_what_is_left_to_read() -> None:
     bounded = reader({("t", 0): 500}, ends={("t", 0): 200})
 
