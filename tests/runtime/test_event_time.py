@@ -12,6 +12,7 @@ from millstream.errors import Code, JobError
 from millstream.kernels.operator import MAX_WATERMARK
 from millstream.runtime.event_times import EventTime, HeldBack
 from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.state_report import report_state
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.patience import PATIENCE
@@ -60,7 +61,7 @@ class Clocks:
         """After the last run."""
         self._broker = broker
         self._spark = spark
-        self._folder = folder
+        self.folder = folder
         self._monkeypatch = monkeypatch
         translate_clocks(monkeypatch)
         for topic in self.names.values():
@@ -91,14 +92,16 @@ class Clocks:
             "millstream.state.buckets": str(BUCKETS),
             "table.exec.source.idle-timeout": idle_timeout,
         }
-        with Session(self._spark, checkpoint=self._folder, settings=settings) as session:
+        with Session(self._spark, checkpoint=self.folder, settings=settings) as session:
             with self._monkeypatch.context() as without_rules:
                 without_rules.setattr("millstream.plan.compiler.RULES", ())
                 program = session.compile(text, parameters=parameters)
             roots = [job.roots[0] for job in program.jobs]
             made = make(*(root.inputs[0] for root in roots[: len(queries)]))
             written = [root.with_inputs(node) for root, node in zip(roots[len(queries) :], made, strict=False)]
-            [job] = session.start(with_clocks(program, *written), drain=drain)
+            program = with_clocks(program, *written)
+            [self.plan] = program.jobs
+            [job] = session.start(program, drain=drain)
             if drain:
                 assert job.await_end(PATIENCE)
             else:
@@ -204,7 +207,10 @@ def test_the_least_of_two_tables(clocks: Clocks) -> None:
     assert clocks.progress is not None
     assert (clocks.progress.late_rows, clocks.progress.late) == (2, (("clock-1", 1), ("clock-2", 1)))
     held = HeldBack("rates", "0", 15)
-    assert clocks.progress.event_times == tuple(EventTime(f"clock-{number}", 15, held, 0) for number in (1, 2))
+    times = tuple(EventTime(f"clock-{number}", 15, held, 0) for number in (1, 2))
+    assert clocks.progress.event_times == times
+    [stopped] = report_state(clocks.folder, [clocks.plan]).jobs
+    assert tuple(operator.event_time for operator in stopped.operators) == times
 
 
 def test_a_partition_that_is_empty_holds_it_back_until_it_is_idle(clocks: Clocks) -> None:
@@ -238,8 +244,11 @@ def test_a_drained_job_ends_event_time(clocks: Clocks) -> None:
         Moment(2, None, 28, 2 * BUCKETS),
         Moment(2, 28, MAX_WATERMARK, 3 * BUCKETS),
     ]
+    clocks.produce("orders", 1, 50)
+    clocks.run(make, query, drain=True)
+    assert len(clocks.told()) == 3
     with pytest.raises(JobError) as caught:
-        clocks.run(make, query, drain=True)
+        clocks.run(make, query)
     assert caught.value.diagnostics[0].code is Code.CHECKPOINT_MISMATCH
 
 

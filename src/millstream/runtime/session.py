@@ -209,8 +209,8 @@ class Session:
             plans = tuple(checkpoint.pin_to_checkpoint(plan) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         for plan, found in zip(plans, folders, strict=True):
-            if found is not None:
-                refuse_to_go_on(plan, found, drain=drain)
+            if found is not None and (notice := refuse_to_go_on(plan, found, drain=drain)) is not None:
+                self._notice(notice)
         clients = [KafkaClients() for _ in plans]
         positions = [
             check_kafka(plan, asking, self._notice, resumes=folder.path if folder is not None else None)
