@@ -18,8 +18,10 @@ from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
+    from millstream.kernels.row_order import Numbers
     from millstream.kernels.sessions import SessionOperator
     from millstream.state.state_table import StateTable
 
@@ -32,11 +34,12 @@ DUE: Final = "__due"
 GROUP_HASH: Final = "__group_hash"
 """The upper half of a group's hash, which its rows and sessions have in common."""
 _SESSION: Final = "__session"
-_GROUP: Final = "__group"
 _STORED: Final = "__stored"
 _LATE: Final = "__late"
 _CLOSES: Final = "__closes"
 _OWN_START: Final = "__own_start"
+_IS_FIRST: Final = pl.col(_SESSION).ne_missing(pl.col(_SESSION).shift())
+"""Of the rows of a session, which are adjacent."""
 
 
 class SessionKernel:
@@ -85,21 +88,24 @@ class SessionKernel:
             how="diagonal",
         )
         ordered = self._order.sort(spans)
-        placed = ordered.rows.with_columns(pl.Series(_GROUP, ordered.groups), pl.col(START).alias(_OWN_START))
-        reaches = pl.col(END).cum_max().shift(1).over(_GROUP)
-        begins = (reaches.is_null() | (pl.col(START) > reaches)).cum_sum().alias(_SESSION)
-        placed = placed.with_columns(begins).with_columns(
-            pl.col(START).min().over(_SESSION), pl.col(END).max().over(_SESSION)
+        starts, ends = ordered.rows[START].to_numpy(), ordered.rows[END].to_numpy()
+        first = np.flatnonzero(_begins(ordered.groups, starts, ends))
+        sizes = np.diff(first, append=len(starts))
+        placed = ordered.rows.with_columns(
+            pl.col(START).alias(_OWN_START),
+            pl.Series(_SESSION, np.repeat(np.arange(len(first)), sizes)),
+            pl.Series(START, np.repeat(starts[first], sizes)),
+            pl.Series(END, np.repeat(np.maximum.reduceat(ends, first) if len(first) else ends, sizes)),
         )
         # What has ended before the batch has only rows of this batch, for stored sessions were open.
-        return placed.with_columns(
-            _ends_by(time.before).alias(_LATE), _ends_by(time.watermark).alias(_CLOSES)
-        ).with_columns(pl.col(_CLOSES) & ~pl.col(_LATE))
+        late, closes = _ends_by(time.before), _ends_by(time.watermark)
+        return placed.with_columns(late.alias(_LATE), (closes & ~late).alias(_CLOSES))
 
     def _write_sessions(self, stored: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Those that a row has joined or begun, in the place of what they were before; without those that close."""
-        changed = rows.filter(~pl.col(_LATE) & ~pl.col(_CLOSES)).unique(_SESSION, maintain_order=True)
-        touched = stored.filter(pl.col(_CLOSES) | pl.col(_SESSION).is_in(changed[_SESSION].implode()))
+        changed = rows.filter(~pl.col(_LATE) & ~pl.col(_CLOSES)).filter(_IS_FIRST)
+        is_joined = np.isin(stored[_SESSION].to_numpy(), changed[_SESSION].to_numpy(), kind="sort")
+        touched = stored.filter(pl.col(_CLOSES) | pl.Series(is_joined))
         gone = touched.filter(pl.col(_CLOSES) | (pl.col(_OWN_START) != pl.col(START)))
         columns = [HASH, *self._spec.keys, START, END, DEAD]
         written = pl.concat(
@@ -144,7 +150,7 @@ class SessionKernel:
 
     def _members(self, waited: pl.DataFrame, placed: pl.DataFrame) -> pl.DataFrame:
         """The rows that have waited for sessions which close, with the bounds of these."""
-        sessions = placed.unique(_SESSION, maintain_order=True).select(
+        sessions = placed.filter(_IS_FIRST).select(
             HASH, *self._spec.keys, START, END, _CLOSES, pl.lit(value=True).alias(_STORED)
         )
         at = milliseconds(self._spec.time).alias(START)
@@ -152,10 +158,12 @@ class SessionKernel:
             [sessions, waited.with_columns(at, pl.lit(value=False).alias(_STORED))], how="diagonal_relaxed"
         )
         ordered = self._order.sort(both)
-        session = pl.when(pl.col(_STORED))
-        bounds = [session.then(pl.col(name)).forward_fill().over(_GROUP).alias(name) for name in (START, END, _CLOSES)]
-        found = ordered.rows.with_columns(pl.Series(_GROUP, ordered.groups)).with_columns(bounds)
-        return found.filter(~pl.col(_STORED) & pl.col(_CLOSES))
+        is_session = ordered.rows[_STORED].to_numpy()
+        own = np.maximum.accumulate(np.where(is_session, np.arange(len(is_session)), 0))
+        is_member = ~is_session & ordered.rows[_CLOSES].fill_null(value=False).to_numpy()[own]
+        is_member &= ordered.groups[own] == ordered.groups
+        bounds = ordered.rows[[START, END]][own[is_member]]
+        return ordered.rows.filter(pl.Series(is_member)).with_columns(bounds.get_columns())
 
     def _append(self, rows: pl.DataFrame) -> None:
         entries = rows.select(
@@ -167,6 +175,20 @@ class SessionKernel:
 def _scan_groups(table: StateTable, hashes: pl.Series) -> pl.DataFrame:
     low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
     return pl.DataFrame(table.scan(low, low | LOWER_HALF)).with_columns(pl.col(HASH) & ~LOWER_HALF)
+
+
+def _begins(groups: Numbers, starts: Numbers, ends: Numbers) -> NDArray[np.bool_]:
+    """Whether a span begins a session: nothing before it in its group reaches to it. Spans are sorted by group, start.
+
+    To compare within groups, ends are replaced by their ranks, behind the number of the group.
+    """
+    order = np.argsort(ends, kind="stable")
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    furthest = np.maximum.accumulate(groups * len(order) + ranks) % max(len(order), 1)
+    begins = np.ones(len(starts), dtype=bool)
+    begins[1:] = (groups[1:] != groups[:-1]) | (starts[1:] > ends[order][furthest[:-1]])
+    return begins
 
 
 def _ends_by(watermark: int | None) -> pl.Expr:
