@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from millstream.changelog import KIND
 from millstream.join_kinds import JoinKind
-from millstream.kernels.changes import count_change
+from millstream.kernels.changes import count_change, to_arrow
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
@@ -40,6 +40,8 @@ class JoinSide:
     keys: tuple[str, ...]
     ttl_ms: int | None = None
     """How long its rows live; see `StateTableSpec`."""
+    insert_only: bool = False
+    """No row is ever retracted."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -100,6 +102,10 @@ class JoinOperator:
         """Whether the rows of a side are stored with the number of their partners: not all of a key have the same."""
         return self.condition is not None and self.asks_for_partners(name)
 
+    def appends(self, name: str) -> bool:
+        """Whether the rows of a side are stored without a look at those that are there; none is ever written again."""
+        return self.side(name).insert_only and not self.counts_partners(name) and not self.stores_keys_only(name)
+
     def counts_keys(self, name: str) -> bool:
         """Whether it is counted apart from the rows of a side how many of them have each key."""
         other = RIGHT if name == LEFT else LEFT
@@ -122,6 +128,7 @@ class JoinOperator:
                 tuple(self.side(name).schema),
                 (count, partners) if self.counts_partners(name) else (count,),
                 self._longest_ttl_ms if self.stores_keys_only(name) else self.side(name).ttl_ms,
+                COUNT if self.appends(name) else None,
             )
             for name in self.inputs
         }
@@ -144,16 +151,24 @@ class JoinOperator:
         return {HASH: self.side(name).keys, ROW_HASH: self.side(name).columns}
 
     def part_schema(self, name: str) -> pa.Schema:
-        hashes = (pa.field(column, pa.int64()) for column in self.hashes(name))
-        return pa.schema([*hashes, *self.side(name).schema, pa.field(COUNT, pa.int64())])
+        hashes = [pa.field(column, pa.int64()) for column in self.hashes(name)]
+        count = [] if self.appends(name) else [pa.field(COUNT, pa.int64())]
+        return pa.schema([*hashes, *self.side(name).schema, *count])
 
     def needs_order(self, _: str) -> bool:
         return False
 
     def combine(self, name: str, batch: pa.Table) -> Parts:
-        """Each row once, with the change of its count. A key with a NULL never has a partner."""
+        """Each row once, with the change of its count, or, where rows are only added, as it is.
+
+        A key with a NULL never has a partner.
+        """
         side = self.side(name)
+        if self.appends(name) and not any(batch.column(key).null_count for key in side.keys):
+            return {name: batch.select(self.part_schema(name).names)}
         rows = self._spread(pl.DataFrame(batch), side.keys) if self.keeps(name) else _with_keys(batch, side.keys)
+        if self.appends(name):
+            return {name: to_arrow(rows, self.part_schema(name))}
         counted = rows.select(HASH, ROW_HASH, *side.columns, count_change(rows).alias(COUNT))
         return {name: sum_counts(counted, side.columns, keeps_zero=self.expires).to_arrow()}
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from millstream.kernels.join import JoinOperator, PairCondition
     from millstream.kernels.portions import Portions
 
+LEFT_PLACE: Final = "__left_place"
+RIGHT_PLACE: Final = "__right_place"
+"""Of the rows of a pair, each among the rows of its side."""
 RIGHT_BEFORE: Final = "__right" + BEFORE
 RIGHT_AFTER: Final = "__right" + AFTER
 """The right row's counts beside those of the left row."""
@@ -62,30 +65,47 @@ class PairJoiner:
             yield from self._changes_of(kind, left.written, right.written)
 
     def _changes_of(self, kind: RowKind, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pa.Table]:
+        before = pl.col(BEFORE) * pl.col(RIGHT_BEFORE)
+        after = pl.col(AFTER) * pl.col(RIGHT_AFTER)
+        number = times(kind, before, after, expires=self._spec.expires).alias(TIMES)
         for pairs in self._portions(left, right):
-            before = pl.col(BEFORE) * pl.col(RIGHT_BEFORE)
-            after = pl.col(AFTER) * pl.col(RIGHT_AFTER)
-            timed = pairs.with_columns(times(kind, before, after, expires=self._spec.expires).alias(TIMES))
-            yield from repeat(self._keep(timed), kind, self._spec.output_schema)
+            given = self._keep(pairs.with_columns(number).filter(pl.col(TIMES) > 0), left, right)
+            yield from self._repeat(given, left, right, kind)
 
     def pairs(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Those that satisfy the condition, with the columns of both sides and the counts of both rows."""
-        return map(self._keep, self._portions(left, right))
+        """Those that satisfy the condition: the places of both rows, and their counts."""
+        return (self._keep(pairs, left, right) for pairs in self._portions(left, right))
 
     def _portions(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """The same of those with equal keys."""
         left_keys, right_keys = list(self._spec.left.keys), list(self._spec.right.keys)
-        right = right.rename({BEFORE: RIGHT_BEFORE, AFTER: RIGHT_AFTER})
-        for left_rows, right_rows in _slices(left, left_keys, right, right_keys):
-            yield join_by_keys(left_rows, left_keys, right_rows, right_keys)
+        counts = {BEFORE: RIGHT_BEFORE, AFTER: RIGHT_AFTER}
+        lefts = left.select(*left_keys, *counts).with_row_index(LEFT_PLACE)
+        rights = right.select(*right_keys, *counts).rename(counts).with_row_index(RIGHT_PLACE)
+        for left_rows, right_rows in _slices(lefts, left_keys, rights, right_keys):
+            pairs = join_by_keys(left_rows, left_keys, right_rows, right_keys)
+            yield pairs.select(LEFT_PLACE, RIGHT_PLACE, *counts, *counts.values())
 
-    def _keep(self, pairs: pl.DataFrame) -> pl.DataFrame:
+    def _keep(self, pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         condition = self._spec.condition
-        if TIMES in pairs.columns and condition is not None:
-            pairs = pairs.filter(pl.col(TIMES) > 0)
         if condition is None or not pairs.height:
             return pairs
-        schema = pa.schema([*self._spec.left.schema, *self._spec.right.schema])
-        return pairs[keep_partners(pairs, condition, schema)]
+        rows = _beside(pairs, left, right, sorted(condition.columns))
+        return pairs[keep_partners(rows, condition, self._pair_schema)]
+
+    def _repeat(
+        self, pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame, kind: RowKind
+    ) -> Iterator[pa.Table]:
+        """Each pair as often as `__times` says; the columns of rows are copied here, and nowhere before."""
+        places = np.repeat(np.arange(pairs.height), pairs[TIMES].to_numpy())
+        for start in range(0, len(places), _LARGEST_TABLE):
+            portion = pairs[places[start : start + _LARGEST_TABLE]]
+            rows = _beside(portion, left, right, self._pair_schema.names)
+            yield to_arrow(rows.with_columns(pl.lit(kind, dtype=pl.Int8).alias(KIND)), self._spec.output_schema)
+
+    @property
+    def _pair_schema(self) -> pa.Schema:
+        return pa.schema([*self._spec.left.schema, *self._spec.right.schema])
 
 
 def keep_partners(pairs: pl.DataFrame, condition: PairCondition | None, schema: pa.Schema) -> NDArray[np.int64]:
@@ -96,6 +116,13 @@ def keep_partners(pairs: pl.DataFrame, condition: PairCondition | None, schema: 
     table = to_arrow(pairs, read).append_column(_PAIR, pa.array(np.arange(pairs.height)))
     kept = [batch.column(_PAIR).to_numpy() for batch in condition.keep(iter(table.combine_chunks().to_batches()))]
     return np.concatenate([np.empty(0, np.int64), *kept])
+
+
+def _beside(pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The columns of the rows at these places."""
+    sides = ((left, LEFT_PLACE), (right, RIGHT_PLACE))
+    taken = [side.select(name for name in names if name in side.columns)[pairs[place]] for side, place in sides]
+    return pl.concat([rows for rows in taken if rows.width], how="horizontal")
 
 
 def times(kind: RowKind, before: pl.Expr, after: pl.Expr, *, expires: bool) -> pl.Expr:

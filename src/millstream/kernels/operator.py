@@ -36,6 +36,8 @@ class StateTableSpec:
     values: tuple[pa.Field, ...]
     ttl_ms: int | None = None
     """How long its rows live after they were last written, 0 for ever; None is as the host says."""
+    summed: str | None = None
+    """The value that is added up over all rows of a key, if they are put without a lookup."""
 
 
 @dataclass(frozen=True, slots=True)

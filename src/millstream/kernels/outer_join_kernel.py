@@ -75,6 +75,7 @@ class OuterJoinKernel:
                 open_table(name),
                 expires=spec.expires,
                 beside=[PARTNERS] if spec.counts_partners(name) else [],
+                appends=spec.appends(name),
             )
             for name in spec.inputs
         }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from millstream.kernels.join_pairs import RIGHT_AFTER, RIGHT_BEFORE, join_by_keys
+from millstream.kernels.join_pairs import LEFT_PLACE, RIGHT_AFTER, RIGHT_BEFORE, RIGHT_PLACE, join_by_keys
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT
 from millstream.kernels.row_counts import AFTER, BEFORE, ROW_HASH
@@ -88,14 +88,13 @@ def _renamed(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 def count_partners(pairs: PairJoiner, left: pl.DataFrame, right: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
     """How many partners the rows of each side gain, or lose, in those of the other; one of the two is all written."""
     sums = {name: np.zeros(rows.height, dtype=np.int64) for name, rows in ((LEFT, left), (RIGHT, right))}
-    numbered = left.with_row_index(_PLACE + LEFT), right.with_row_index(_PLACE + RIGHT)
-    for found in pairs.pairs(*numbered):
-        for name, own, other in (
-            (LEFT, pl.col(BEFORE), (RIGHT_BEFORE, RIGHT_AFTER)),
-            (RIGHT, pl.col(RIGHT_BEFORE), (BEFORE, AFTER)),
+    for found in pairs.pairs(left, right):
+        for name, place, own, other in (
+            (LEFT, LEFT_PLACE, pl.col(BEFORE), (RIGHT_BEFORE, RIGHT_AFTER)),
+            (RIGHT, RIGHT_PLACE, pl.col(RIGHT_BEFORE), (BEFORE, AFTER)),
         ):
             # A row that was not there counts all its partners, another one how their number changes.
             before, after = map(pl.col, other)
             gained = found.select(pl.when(own == 0).then(after).otherwise(after - before)).to_series()
-            np.add.at(sums[name], found[_PLACE + name].to_numpy(), gained.to_numpy())
+            np.add.at(sums[name], found[place].to_numpy(), gained.to_numpy())
     return sums

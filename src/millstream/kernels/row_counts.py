@@ -54,12 +54,24 @@ class Written:
 class RowCounts:
     """Counts never become negative. Everything is read before anything is written."""
 
-    def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool, beside: Sequence[str] = ()) -> None:
-        """`beside` are numbers that rows are stored with, beside their counts."""
+    def __init__(
+        self,
+        columns: Sequence[str],
+        table: StateTable,
+        *,
+        expires: bool,
+        beside: Sequence[str] = (),
+        appends: bool = False,
+    ) -> None:
+        """`beside` are numbers that rows are stored with, beside their counts.
+
+        `appends`: no row is ever retracted, so none has to be looked up. An equal one is another row.
+        """
         self._columns = list(columns)
         self._table = table
         self._expires = expires
         self._beside = list(beside)
+        self._appends = appends
 
     def apply(self, counts: pl.DataFrame) -> Written:
         """Adds `counts`, with each row once, to the stored counts; `write` stores the result."""
@@ -69,6 +81,9 @@ class RowCounts:
     def add(self, counts: pl.DataFrame) -> Written:
         """The same, with the rows whose count is as it was."""
         counts = counts.with_columns(entry_hash(pl.col(HASH), pl.col(ROW_HASH)).alias(ENTRY))
+        if self._appends:
+            none_before = pl.lit(0, dtype=pl.Int64).alias(BEFORE)
+            return Written(counts.with_columns(none_before).rename({COUNT: AFTER}), 0)
         found = self._table.lookup(self._key_by_entry(counts).to_arrow())
         before = pl.Series(BEFORE, numbers_of(found.values.column(COUNT), found.mask))
         beside = [pl.Series(name, numbers_of(found.values.column(name), found.mask)) for name in self._beside]
@@ -90,9 +105,14 @@ class RowCounts:
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
         table, keys = self._table.snapshot(), self._key_by_entry(written).to_arrow()
-        return Portions(lambda: (self._others_of(rows, keys) for rows in _read(table, low, low | LOWER_HALF)))
+        return Portions(
+            lambda: (self._others_of(rows, keys) for rows in read_in_portions(table, low, low | LOWER_HALF))
+        )
 
     def _others_of(self, stored: pa.Table, keys: pa.Table) -> pl.DataFrame:
+        if self._appends:
+            others = pl.DataFrame(stored)
+            return others.select(*self._columns, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
         keys = keys.cast(stored.select([HASH, *self._columns]).schema)
         stays = np.ones(stored.num_rows, dtype=bool)
         if stored.num_rows:
@@ -115,7 +135,7 @@ class RowCounts:
         return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)
 
 
-def _read(table: StateTable, low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[pa.Table]:
+def read_in_portions(table: StateTable, low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[pa.Table]:
     """In portions that are worth joining by themselves; an empty one if there are no rows."""
     waiting = [table.scan(low[:0], high[:0])]
     for part in table.scan_in_parts(low, high):

@@ -36,8 +36,14 @@ def join(
     *,
     has_kinds: bool,
 ) -> PythonStage:
-    inputs, operator, columns = prepare_join(left, right, node, kernel_settings)
+    inputs, counted, columns = prepare_join(left, right, node, kernel_settings)
+    operator = replace(counted, left=_of_inserts(counted.left, left), right=_of_inserts(counted.right, right))
     return host(inputs, operator, node.id, kernel_settings, columns | ({KIND: KIND} if has_kinds else {}))
+
+
+def _of_inserts(side: JoinSide, rows: InputRows) -> JoinSide:
+    """Rows that do not carry their kind are never retracted."""
+    return replace(side, insert_only=KIND not in schema_of(rows).names)
 
 
 def prepare_join(

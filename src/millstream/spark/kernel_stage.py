@@ -123,7 +123,8 @@ class KernelStage:
 
         def open_table(name: str) -> StateTable:
             spec = specs[name]
-            return StateTable(spec.keys, spec.values, state.table(name), self.settings.time_to_live(spec, time.now))
+            ttl = self.settings.time_to_live(spec, time.now)
+            return StateTable(spec.keys, spec.values, state.table(name), ttl, summed=spec.summed)
 
         reach("before-state")
         if not packets and not self.operator.needs_time:

@@ -1,6 +1,7 @@
 """What the state of a bucket consists of: one small file per batch that changed it.
 
 The format is `{"layout": 2, "checksum": …, "previous": …, "tables": …}`; a piece is a list of its fields, in order.
+Layout 3 is the same with tables whose rows add up, which versions that only know 2 would misread.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LAYOUT: Final = 2
+_LAYOUT_OF_SUMS: Final = 3
+_SUMMED: Final = "summed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class TableManifest:
     """Rows last written at this time or earlier have expired, whatever TTL comes later."""
     numbered: int = 0
     """How many numbers the table has given to its rows."""
+    summed: str | None = None
+    """The column that is added up over all rows of a key; None where only the newest counts."""
 
     @property
     def pieces(self) -> Iterator[Piece]:
@@ -83,7 +88,8 @@ class BucketManifest:
     def to_bytes(self) -> bytes:
         tables = {name: _table_to_json(table) for name, table in self.tables.items()}
         content = {"previous": self.previous, "tables": tables}
-        return json.dumps({"layout": LAYOUT, "checksum": _checksum(content), **content}).encode()
+        layout = _LAYOUT_OF_SUMS if any(table.summed for table in self.tables.values()) else LAYOUT
+        return json.dumps({"layout": layout, "checksum": _checksum(content), **content}).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> BucketManifest:
@@ -93,8 +99,8 @@ class BucketManifest:
             layout, checksum = content.pop("layout"), content.pop("checksum")
         except (ValueError, TypeError, KeyError, AttributeError):
             raise ValueError("It is not a manifest." if data.strip() else "It is empty.") from None
-        if layout != LAYOUT:
-            raise ValueError(f"It was written in layout {layout}; this version reads {LAYOUT}.")
+        if layout not in (LAYOUT, _LAYOUT_OF_SUMS):
+            raise ValueError(f"It was written in layout {layout}; this version reads {LAYOUT} and {_LAYOUT_OF_SUMS}.")
         if checksum != _checksum(content):
             raise ValueError("It does not match its checksum.")
         tables = {name: _table_from_json(table) for name, table in content["tables"].items()}
@@ -104,14 +110,16 @@ class BucketManifest:
 def _table_to_json(table: TableManifest) -> dict[str, Any]:
     segments = [[segment.replaced, [list(astuple(piece)) for piece in segment.pieces]] for segment in table.segments]
     times = {"swept": table.swept, "clock": table.clock, "horizon": table.horizon}
-    return {"segments": segments, **times, "numbered": table.numbered}
+    summed = {_SUMMED: table.summed} if table.summed else {}
+    return {"segments": segments, **times, "numbered": table.numbered, **summed}
 
 
 def _table_from_json(table: Mapping[str, Any]) -> TableManifest:
     segments = tuple(
         Segment(tuple(Piece(*piece) for piece in pieces), replaced) for replaced, pieces in table["segments"]
     )
-    return TableManifest(segments, table["swept"], table["clock"], table["horizon"], table["numbered"])
+    times = (table["swept"], table["clock"], table["horizon"])
+    return TableManifest(segments, *times, table["numbered"], table.get(_SUMMED))
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """A table from key to value, stored as a few sorted immutable segments.
 
-The newest segment that has a key wins. A write adds a segment, and merges segments when there are several of a size. A
-lookup asks the filter of each piece, and searches those that may have a key.
+The newest segment that has a key wins, unless rows add up. A write adds a segment, and merges segments when there are
+several of a size. A lookup asks the filter of each piece, and searches those that may have a key.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from millstream.state.manifest import TableManifest
 from millstream.state.merge_policy import count_to_merge
 from millstream.state.range_division import Run, clip_ranges, divide_ranges
-from millstream.state.segment_merge import merge_runs
+from millstream.state.segment_merge import merge_runs, place_runs, sum_runs
 from millstream.state.segment_pieces import (
     pieces_in_range,
     pieces_in_ranges,
@@ -80,6 +80,10 @@ class StateTable:
     With a TTL, each row stores when it was last written. A TTL may be added, changed and removed between two batches.
     When it is added, all pieces are rewritten and their rows count as written then; when it is removed, they are
     rewritten without expired rows. Rows that have expired under one TTL stay expired under a longer one.
+
+    `summed` is the value of a table whose rows add up: a key may be put without a lookup, and rows with a key that is
+    there already are more of it. Rows of a key are summed in merges, unless each has a time of its own. A table of the
+    one kind becomes one of the other when it is opened as such, and is rewritten for that.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class StateTable:
         store: PieceStore,
         ttl: TimeToLive | None = None,
         *,
+        summed: str | None = None,
         piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._keys = [field.name for field in keys]
@@ -97,6 +102,7 @@ class StateTable:
         self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
         self._store = store
         self._piece_bytes = piece_bytes
+        self._summed = summed
         manifest = store.manifest()
         self._segments = list(manifest.segments)
         self._swept = manifest.swept
@@ -106,6 +112,8 @@ class StateTable:
         self._ttl = ttl and self._advance_clock(ttl)
         if self._is_sweep_due():
             self._sweep_all()
+        if self._segments and manifest.summed != summed:
+            self._merge_all(manifest.summed)
 
     @property
     def expires(self) -> bool:
@@ -143,6 +151,24 @@ class StateTable:
             pending = pending[~is_found[pending]]
         return self._gather(keys.num_rows, taken, places)
 
+    def ranges(
+        self, low: NDArray[np.int64], high: NDArray[np.int64]
+    ) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
+        """Of a table whose rows add up: sorted rows, and where those of each range begin and end; see `scan`.
+
+        Nothing is copied unless rows expire.
+        """
+        assert self._summed is not None
+        for segment in self._segments:
+            for piece in pieces_in_ranges(segment, low, high):
+                stored = self._load(piece)
+                if self._ttl is not None:
+                    stored = self._drop_dead(stored.take(pa.array(rows_in_ranges(stored, low, high)))).combine_chunks()
+                hashes = as_numpy(stored.column(HASH))
+                begin, end = np.searchsorted(hashes, low), np.searchsorted(hashes, high, side="right")
+                if (begin < end).any():
+                    yield stored, begin, end
+
     def snapshot(self) -> StateTable:
         """The table for reading, as it is now: what is put into this one later is not in it."""
         return copy(self)
@@ -171,10 +197,11 @@ class StateTable:
                     stored.take(pa.array(rows_in_ranges(stored, *clip_ranges(low, high, piece.first, piece.last))))
                 )
             runs += [pa.concat_tables(taken)] if taken else []
-        return self._drop_dead(merge_runs(runs, self._keys)).select([HASH, *self._keys, *self._values])
+        rows = merge_runs(runs, self._keys) if self._summed is None else place_runs(runs)
+        return self._drop_dead(rows).select([HASH, *self._keys, *self._values])
 
     def put(self, rows: pa.Table, *, replaced: int = 0) -> None:
-        """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed.
+        """Writes rows: `__hash`, keys, values and `__dead` for those to be removed; each key once, unless rows add up.
 
         `replaced` is the number of rows whose keys are in the table already; it decides when to merge.
         """
@@ -187,7 +214,7 @@ class StateTable:
         writer = self._writer()
         for part in ranges_to_merge(merged):
             runs = [rows_between(newest, part), *(self._between(segment, part) for segment in merged)]
-            writer.add(self._drop_expired(merge_runs(runs, self._keys)))
+            writer.add(self._drop_expired(self._merge(runs)))
         gone = newest.num_rows + sum(segment.rows for segment in merged) - writer.rows
         replaced += sum(segment.replaced for segment in merged) - gone
         self._append(writer.finish(replaced if self._segments else 0))
@@ -221,6 +248,25 @@ class StateTable:
             writer.keep(piece)
         else:
             writer.add(rest)
+
+    def _merge(self, runs: list[pa.Table]) -> pa.Table:
+        if self._summed is None or len(runs) == 1:
+            return merge_runs(runs, self._keys)
+        return place_runs(runs) if self._ttl is not None else sum_runs(runs, self._keys, self._summed)
+
+    def _merge_all(self, summed: str | None) -> None:
+        """Each key once, in a single segment; `summed` is what was added up so far."""
+        segments, self._segments = self._segments[::-1], []
+        writer = self._writer()
+        for part in ranges_to_merge(segments):
+            runs = [self._between(segment, part) for segment in segments]
+            if summed is None:
+                rows = merge_runs(runs, self._keys)
+            else:
+                rows = sum_runs([self._drop_dead(run) for run in runs], self._keys, summed)
+            writer.add(self._drop_dead(rows))
+        self._append(writer.finish(0))
+        self._save()
 
     def _filter(self, piece: Piece, rows: NDArray[np.int64], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows that the piece may have."""
@@ -275,7 +321,7 @@ class StateTable:
 
     def _save(self) -> None:
         times = (self._swept, self._clock, self._horizon)
-        self._store.save_manifest(TableManifest(tuple(self._segments), *times, self._numbered))
+        self._store.save_manifest(TableManifest(tuple(self._segments), *times, self._numbered, self._summed))
 
     def _writer(self) -> SegmentWriter:
         return SegmentWriter(self._store, self._piece_bytes)

@@ -158,6 +158,9 @@ class PlanBench:
                 return lambda batch: [
                     (kind, {name: row[name] for name in names}) for below in inputs for kind, row in below(batch)
                 ]
+            case Join() if not isinstance(operator, WindowJoin):
+                left, right = inputs
+                return self._join(operator, left, right, [not below.has_kinds for below in node.inputs])
             case Binary():
                 return self._build_binary(operator, *inputs)
             case Rank():
@@ -332,9 +335,10 @@ class PlanBench:
         kernel = self._kernel(operator)
         return lambda batch: kernel(below(batch))
 
-    def _join(self, node: Join, left: Step, right: Step) -> Step:
-        schemas, sides, condition = _sides(node)
-        join = JoinOperator(*sides, self._expires and not node.needs_time, node.kind, condition)
+    def _join(self, node: Join, left: Step, right: Step, insert_only: Sequence[bool] = (False, False)) -> Step:
+        schemas, counted, condition = _sides(node)
+        sides = [replace(side, insert_only=is_known) for side, is_known in zip(counted, insert_only, strict=True)]
+        join = JoinOperator(sides[0], sides[1], self._expires and not node.needs_time, node.kind, condition)
         operator = WindowJoinOperator(join, *node.ends, node.follows_clock) if isinstance(node, WindowJoin) else join
         inside = {} if node.mark is None else {node.mark: MARK}
         return self._meet(

@@ -59,6 +59,10 @@ class Bench:
     def watermark_delay_ms(self) -> int:
         return self._operator.watermark_delay_ms
 
+    def run(self, operator: Operator) -> None:
+        """Goes on with another operator, on the same state."""
+        self._operator = operator
+
     def step(self, batch: Sequence[Change], *, pieces: int = 1) -> list[dict[str, Any]]:
         """`pieces`: in how many parts the batch is combined before they meet in the kernel."""
         return self.step_inputs({ROWS: batch}, pieces=pieces)
@@ -82,7 +86,7 @@ class Bench:
             table = self._operator.state_tables[name]
             store = self._stores.setdefault((bucket, name), MemoryPieces())
             ttl = self._ttl_of(table)
-            return StateTable(table.keys, table.values, store, ttl, piece_bytes=self._piece_bytes)
+            return StateTable(table.keys, table.values, store, ttl, summed=table.summed, piece_bytes=self._piece_bytes)
 
         is_whole = self._operator.needs_time
         images: list[dict[str, Any]] = []

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels import join_pairs
+from millstream.kernels import join_kernel
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench, Change, Row
 from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
-
-if TYPE_CHECKING:
-    import pytest
 
 LEFT = pa.schema(
     [
@@ -109,6 +108,25 @@ def batches(drawn: list[Step]) -> list[Batch]:
     return [batch for batch in made if any(batch.values())]
 
 
+SIDES = st.sampled_from([(), ("left",), ("right",), ("left", "right")])
+
+
+def only_inserts(drawn: list[Step], sides: tuple[str, ...]) -> list[Step]:
+    """The same steps, with nothing but inserts on these sides."""
+    is_added = ("insert", "again")
+    return [
+        (step[0], "insert", *step[2:])
+        if ("left" if step[0] else "right") in sides and step[1] not in is_added
+        else step
+        for step in drawn
+    ]
+
+
+def with_inserts(spec: JoinOperator, sides: tuple[str, ...]) -> JoinOperator:
+    left, right = (replace(spec.side(name), insert_only=name in sides) for name in spec.inputs)
+    return replace(spec, left=left, right=right)
+
+
 class Side:
     """The rows of an input. Within a batch order does not matter: changes of a row are summed, then applied."""
 
@@ -175,6 +193,8 @@ def operator(keys: tuple[tuple[str, ...], tuple[str, ...]], *, expires: bool = F
     keys=st.sampled_from(KEYS),
     pieces=st.integers(1, 2),
     buckets=st.sampled_from([1, 3]),
+    layouts=st.tuples(SIDES, SIDES),
+    turn=st.integers(0, 6),
     expires=st.booleans(),
     colliding=st.booleans(),
     in_parts=st.booleans(),
@@ -184,20 +204,24 @@ def test_the_output_is_the_join_after_every_batch(
     keys: tuple[tuple[str, ...], tuple[str, ...]],
     pieces: int,
     buckets: int,
+    layouts: tuple[tuple[str, ...], tuple[str, ...]],
     *,
+    turn: int,
     expires: bool,
     colliding: bool,
     in_parts: bool,
 ) -> None:
-    spec = operator(keys, expires=expires)
+    """`layouts` are the sides that are known to be insert-only, up to a batch and from there on."""
+    specs = [with_inserts(operator(keys, expires=expires), sides) for sides in layouts]
     schemas = {"left": LEFT, "right": RIGHT}
     piece_bytes = TINY_PIECE if in_parts else PIECE_BYTES
-    bench = Bench(spec, schemas, colliding=colliding, buckets=buckets, piece_bytes=piece_bytes)
+    bench = Bench(specs[0], schemas, colliding=colliding, buckets=buckets, piece_bytes=piece_bytes)
     found = Multiset()
     with duckdb.connect() as database, tiny_segments() if in_parts else nullcontext():
         database.execute("SET TimeZone = 'UTC'")
         oracle = JoinOracle(database, keys)
-        for batch in batches(drawn):
+        for number, batch in enumerate(batches(only_inserts(drawn, (*layouts[0], *layouts[1])))):
+            bench.run(specs[number >= turn])
             found.read(bench.step_inputs(batch, pieces=pieces))
             assert found.rows == oracle.follow(batch)
             assert bench.ignored == sum(side.missing for side in oracle.sides.values())
@@ -322,7 +346,7 @@ def test_rows_with_nested_values() -> None:
 
 
 def test_a_key_with_many_rows_comes_in_several_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(join_pairs, "_LARGEST_TABLE", 100)
+    monkeypatch.setattr(join_kernel, "_LARGEST_TABLE", 100)
     bench = Bench(small(), SMALL)
     found = Multiset()
     lefts = [("hot" if number % 3 else f"cold {number}", number) for number in range(90)]
@@ -340,6 +364,70 @@ def test_a_key_with_many_rows_comes_in_several_tables(monkeypatch: pytest.Monkey
     assert bench.tables - tables > 1700 / 200
 
 
+def appending(*, ttl_ms: int | None = None) -> JoinOperator:
+    left = JoinSide(SMALL_LEFT, ("key",), ttl_ms, insert_only=True)
+    right = JoinSide(SMALL_RIGHT, ("other",), ttl_ms, insert_only=True)
+    return JoinOperator(left, right, expires=ttl_ms is not None)
+
+
+@pytest.mark.parametrize("colliding", [False, True])
+def test_inserts_of_a_key_with_many_rows_come_in_several_tables(
+    monkeypatch: pytest.MonkeyPatch, *, colliding: bool
+) -> None:
+    monkeypatch.setattr(join_kernel, "_LARGEST_TABLE", 100)
+    bench = Bench(appending(), SMALL, colliding=colliding)
+    found, sides = Multiset(), (Counter[Row](), Counter[Row]())
+    with tiny_segments():
+        for first in range(0, 150, 30):
+            lefts = [
+                ("hot" if number % 3 else f"cold {number % 50}", number % 7) for number in range(first, first + 30)
+            ]
+            rights = [
+                ("hot" if number % 2 else f"cold {number % 50}", number % 5) for number in range(first, first + 60)
+            ]
+            tables, known = bench.tables, found.rows.total()
+            changes = {"left": [(INSERT, row) for row in lefts], "right": [(INSERT, row) for row in rights]}
+            found.read(bench.step_inputs(changes))
+            sides[0].update(lefts)
+            sides[1].update(rights)
+            assert found.rows == Counter(
+                {
+                    (*one, *other): n * m
+                    for one, n in sides[0].items()
+                    for other, m in sides[1].items()
+                    if one[0] == other[0]
+                }
+            )
+            assert bench.tables - tables >= (found.rows.total() - known) / 100
+    if not colliding:
+        assert bench.stored_rows()["left"] < 150, "equal rows are one when segments are merged"
+
+
+@pytest.mark.parametrize("inserts", [(), ("left",), ("right",), ("left", "right")])
+def test_rows_of_which_only_the_number_matters_have_no_columns(inserts: tuple[str, ...]) -> None:
+    spec = JoinOperator(JoinSide(SMALL_LEFT, ()), JoinSide(pa.schema([]), ()))
+    bench = Bench(with_inserts(spec, inserts), {"left": SMALL_LEFT, "right": pa.schema([])})
+    row: Change = (INSERT, ())
+    first = bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [row, row]})
+    assert [(change[KIND], change["x"]) for change in first] == [(INSERT, 1), (INSERT, 1)]
+    second = bench.step_inputs({"left": [(INSERT, ("b", 2))], "right": [row]})
+    assert sorted((change[KIND], change["x"]) for change in second) == [(INSERT, 1), *[(INSERT, 2)] * 3]
+
+
+def test_each_of_equal_inserts_expires_by_itself() -> None:
+    bench = Bench(appending(ttl_ms=10), SMALL)
+    with tiny_segments():
+        for now in (0, 2, 4, 6, 8):
+            bench.ttl = TimeToLive(now, 1)
+            assert bench.step_inputs({"left": [(INSERT, ("a", 1))]}) == []
+        bench.ttl = TimeToLive(13, 1)
+        assert summarise(bench.step_inputs({"right": [(INSERT, ("a", 7))]})) == [("+I", 1, 7)] * 3
+        bench.run(appending())
+        bench.ttl = None
+        assert summarise(bench.step_inputs({"right": [(INSERT, ("a", 8))]})) == [("+I", 1, 8)] * 3
+        assert summarise(bench.step_inputs({"left": [(INSERT, ("a", 2))]})) == [("+I", 2, 7), ("+I", 2, 8)]
+
+
 _TAGGED = pa.schema([("l", pa.int64()), ("tags", pa.map_(pa.string(), pa.int32()))])
 _NUMBERED = pa.schema([("r", pa.int64()), ("at", pa.list_(pa.float64()))])
 tagged: st.SearchStrategy[Row] = st.tuples(
@@ -348,9 +436,14 @@ tagged: st.SearchStrategy[Row] = st.tuples(
 numbered: st.SearchStrategy[Row] = st.tuples(st.integers(0, 2), st.sampled_from([None, [], [1.0], [1.0, None]]))
 
 
-@given(drawn=st.lists(st.tuples(st.lists(tagged, max_size=8), st.lists(numbered, max_size=8)), min_size=1, max_size=4))
-def test_rows_with_maps_and_lists_are_counted_as_a_whole(drawn: list[tuple[list[Row], list[Row]]]) -> None:
-    spec = JoinOperator(JoinSide(_TAGGED, ("l",)), JoinSide(_NUMBERED, ("r",)))
+@given(
+    drawn=st.lists(st.tuples(st.lists(tagged, max_size=8), st.lists(numbered, max_size=8)), min_size=1, max_size=4),
+    inserts=SIDES,
+)
+def test_rows_with_maps_and_lists_are_counted_as_a_whole(
+    drawn: list[tuple[list[Row], list[Row]]], inserts: tuple[str, ...]
+) -> None:
+    spec = with_inserts(JoinOperator(JoinSide(_TAGGED, ("l",)), JoinSide(_NUMBERED, ("r",))), inserts)
     bench = Bench(spec, {"left": _TAGGED, "right": _NUMBERED})
     sides: tuple[list[Row], list[Row]] = ([], [])
     seen: Counter[str] = Counter()

@@ -70,7 +70,7 @@ class Table:
 
     def _open(self, name: str) -> StateTable:
         spec = self._operator.state_tables[name]
-        return StateTable(spec.keys, spec.values, self.stores[name], piece_bytes=self._piece_bytes)
+        return StateTable(spec.keys, spec.values, self.stores[name], summed=spec.summed, piece_bytes=self._piece_bytes)
 
 
 def draw(random: np.random.Generator) -> pl.DataFrame:

@@ -21,7 +21,20 @@ from millstream.kernels.join import JoinOperator, JoinSide, PairCondition
 from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench
-from tests.unit.kernels.test_join import KEYS, LEFT, RIGHT, SMALL_LEFT, SMALL_RIGHT, Multiset, Side, batches, steps
+from tests.unit.kernels.test_join import (
+    KEYS,
+    LEFT,
+    RIGHT,
+    SIDES,
+    SMALL_LEFT,
+    SMALL_RIGHT,
+    Multiset,
+    Side,
+    batches,
+    only_inserts,
+    steps,
+    with_inserts,
+)
 from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
 
 if TYPE_CHECKING:
@@ -88,6 +101,7 @@ class Oracle:
     shape=st.tuples(st.sampled_from(OUTER), st.sampled_from([*KEYS, NO_KEYS]), st.sampled_from(list(CONDITIONS))),
     pieces=st.integers(1, 2),
     buckets=st.sampled_from([1, 3]),
+    inserts=SIDES,
     expires=st.booleans(),
     colliding=st.booleans(),
     in_parts=st.booleans(),
@@ -97,12 +111,13 @@ def test_the_output_is_the_join_after_every_batch(
     shape: tuple[JoinKind, Keys, PairCondition | None],
     pieces: int,
     buckets: int,
+    inserts: tuple[str, ...],
     *,
     expires: bool,
     colliding: bool,
     in_parts: bool,
 ) -> None:
-    spec = operator(*shape, expires=expires)
+    spec = with_inserts(operator(*shape, expires=expires), inserts)
     bench = Bench(
         spec,
         {"left": LEFT, "right": spec.right.schema},
@@ -114,7 +129,7 @@ def test_the_output_is_the_join_after_every_batch(
     with duckdb.connect() as database, tiny_segments() if in_parts else nullcontext():
         database.execute("SET TimeZone = 'UTC'")
         oracle = Oracle(database, spec, CONDITIONS[spec.condition])
-        for drawn_batch in batches(drawn):
+        for drawn_batch in batches(only_inserts(drawn, inserts)):
             batch = drawn_batch | {"right": chosen(drawn_batch["right"], spec.right.schema)}
             found.read(bench.step_inputs(batch, pieces=pieces))
             assert found.rows == oracle.follow(batch)
@@ -127,6 +142,7 @@ def test_the_output_is_the_join_after_every_batch(
     condition=st.sampled_from(list(CONDITIONS)),
     length=st.integers(1, 6),
     hinted=st.tuples(*[st.none() | st.integers(0, 9)] * 2),
+    inserts=SIDES,
     colliding=st.booleans(),
     in_parts=st.booleans(),
 )
@@ -137,17 +153,18 @@ def test_what_goes_was_there_when_rows_have_expired_too(
     length: int,
     hinted: tuple[int | None, int | None],
     *,
+    inserts: tuple[str, ...],
     colliding: bool,
     in_parts: bool,
 ) -> None:
-    spec = operator(kind, KEYS[0], condition, expires=True)
+    spec = with_inserts(operator(kind, KEYS[0], condition, expires=True), inserts)
     left, right = (length if ttl is None else ttl for ttl in hinted)
     spec = replace(spec, left=replace(spec.left, ttl_ms=left), right=replace(spec.right, ttl_ms=right))
     piece_bytes = TINY_PIECE if in_parts else PIECE_BYTES
     bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding, piece_bytes=piece_bytes)
     found = Multiset()
     with tiny_segments() if in_parts else nullcontext():
-        for now, batch in enumerate(batches(drawn)):
+        for now, batch in enumerate(batches(only_inserts(drawn, inserts))):
             bench.ttl = TimeToLive(2 * now, length)
             found.read(bench.step_inputs(batch | {"right": chosen(batch["right"], spec.right.schema)}))
 

@@ -58,7 +58,7 @@ class JobOnFiles:
 
             def open_table(name: str, state: BucketState = state) -> StateTable:
                 spec = self._spec.state_tables[name]
-                return StateTable(spec.keys, spec.values, state.table(name), piece_bytes=200)
+                return StateTable(spec.keys, spec.values, state.table(name), summed=spec.summed, piece_bytes=200)
 
             result = self._spec.open(open_table).step(unpack_by_part(payloads), BatchTime())
             changes += [change for table in result.changes for change in table.to_pylist()]

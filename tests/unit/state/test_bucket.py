@@ -248,7 +248,7 @@ def other_layout(file: Path) -> None:
         (cut, ".json", "It is not a manifest."),
         (empty, ".json", "It is empty."),
         (flip, ".json", ""),
-        (other_layout, ".json", "It was written in layout 9; this version reads 2."),
+        (other_layout, ".json", "It was written in layout 9; this version reads 2 and 3."),
     ],
 )
 @pytest.mark.parametrize("rows", [{1: 1}, LARGE], ids=["small", "large"])

@@ -143,6 +143,20 @@ class Join(Binary):
         condition = "" if self.condition is None else f", condition=[{sql_text(self.condition)}]"
         return f"Join(type=[{self.kind}], keys=[{keys}]{condition}{self._hinted})"
 
+    def describe_layout(self, has_kinds: Sequence[bool]) -> str:
+        """For example `left appended; right counted, unique by [id]`."""
+        sides = zip(("left", "right"), self.inputs, has_kinds, strict=True)
+        return "; ".join(f"{name} {self._layout_of(name, side, kinds)}" for name, side, kinds in sides)
+
+    def _layout_of(self, name: str, side: Node, has_kinds: bool) -> str:  # noqa: FBT001
+        asks = self.kind.keeps_left or self.kind is JoinKind.SEMI if name == "left" else self.kind.keeps_right
+        if self.condition is None and not self.kind.gives_pairs and name == "right":
+            return "counted by key"
+        has_partners = self.condition is not None and asks
+        how = "counted with partners" if has_partners else "counted" if has_kinds else "appended"
+        key = min(side.upsert_keys, key=len, default=None)
+        return how if key is None else f"{how}, unique by [{', '.join(key)}]"
+
     @property
     def _hinted(self) -> str:
         sides = zip(("left", "right"), self.hinted_ttls, strict=True)

@@ -13,7 +13,7 @@ from millstream.catalog.durations import duration_text
 from millstream.changelog import INSERT_ONLY, RowKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import timedelta
 
     from millstream.changelog import ChangelogMode
@@ -145,6 +145,10 @@ class Node(ABC):
     def gives_kinds(self) -> bool:
         """Whether rows that it reads, or makes from state, carry their kind; rows without one are inserts."""
         return self.changelog != INSERT_ONLY
+
+    def describe_layout(self, has_kinds: Sequence[bool]) -> str:  # noqa: ARG002
+        """How rows of its inputs are stored, where there are several ways; `has_kinds`: whether they carry a kind."""
+        return ""
 
     @property
     def hinted_ttls(self) -> tuple[timedelta | None, ...]:

@@ -9,6 +9,7 @@ from millstream.changelog import INSERT_ONLY
 from millstream.plan.operators.join import Join
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from millstream.changelog import ChangelogMode
@@ -38,6 +39,9 @@ class WindowJoin(Join):
 
     def keeps_all_rows(self, ttl: timedelta) -> bool:  # noqa: ARG002
         return False
+
+    def describe_layout(self, has_kinds: Sequence[bool]) -> str:  # noqa: ARG002
+        return ""
 
     @property
     def ends(self) -> tuple[str, str]:

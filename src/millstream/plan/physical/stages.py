@@ -85,7 +85,9 @@ class _Staging:
         for each in below:
             each.steps.append(f"combine for {node.id}")
         stage = self._open(*below, exchange=_by_columns(node.operator.exchange_keys))
-        stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks()}")
+        layout = node.operator.describe_layout([input_.has_kinds for input_ in node.inputs])
+        stored = f"; {layout}" if layout else ""
+        stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks()}{stored}")
         return [stage]
 
     def _ticks(self) -> str:
