@@ -75,6 +75,11 @@ def _roles(driver: int) -> dict[str, list[int]]:
     return dict(roles)
 
 
+def workers_of(driver: int) -> list[int]:
+    """The processes of Spark's that run Python."""
+    return _roles(driver).get("worker", [])
+
+
 def _open_files(process: int) -> int:
     with suppress(OSError):  # it has just ended
         return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
