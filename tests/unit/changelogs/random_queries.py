@@ -290,12 +290,16 @@ class _Level:
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
 
     def over(self) -> RandomQuery:
-        """Each row with what windows say about it; those of rows that are equal in the order have ROWS only."""
+        """Each row with what windows say about it.
+
+        Over two orders rows are distinct: which of two equal ones comes first may differ from order to order.
+        """
         keys = ", ".join(name for name, _ in self._some(self._columns, 0, 2))
         group = f"PARTITION BY {keys} " if keys else ""
         calls = self._some(self._window_calls(), 1, 3)
         windows = [[f"({group}ORDER BY {by}{{}})" for by in self.order([name for name, _ in self._columns])]]
-        if self._chance.random() < 0.3:
+        has_two = self._chance.random() < 0.3
+        if has_two:
             windows.append([f"(ORDER BY {by}{{}})" for by in self.order([name for name, _ in self._columns])])
         made: list[tuple[str, str, str]] = []
         for call, type_ in calls:
@@ -305,7 +309,8 @@ class _Level:
         named = [(f"c{self._level}_{at}", name, name, type_) for at, (name, type_) in enumerate(self._columns)]
         named += [(f"w{self._level}_{at}", *item) for at, item in enumerate(made)]
         sql, oracle = (
-            f"SELECT {', '.join(f'{item[at]} AS {item[0]}' for item in named)} FROM {below}"
+            f"SELECT {', '.join(f'{item[at]} AS {item[0]}' for item in named)} FROM "
+            + (f"(SELECT DISTINCT * FROM {below}) AS d{self._level}" if has_two else below)
             for at, below in zip((1, 2), self._below_as(f"q{self._level}"), strict=True)
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, _, type_ in named))
