@@ -7,7 +7,7 @@ CREATE TABLE results (
   'topic' = '${results}',
   'properties.bootstrap.servers' = '${brokers}',
   'sink.delivery-guarantee' = 'at-least-once',
-  'format' = 'json'
+  'format' = 'debezium-json'
 );
 
 INSERT INTO results

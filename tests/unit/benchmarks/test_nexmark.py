@@ -18,8 +18,6 @@ from benchmarks.nexmark.workloads import EVENTS, nexmark_workloads
 if TYPE_CHECKING:
     from benchmarks.comparison.workload import Workload
 
-NOT_YET = {"q5", "q6", "q7", "q8", "q11", "q12"}
-"""Queries that Millstream refuses: windows and OVER."""
 INCOMPARABLE = {"q6", "q12"}
 """Flink refuses the first, and of the second no two runs have the same result."""
 
@@ -31,9 +29,9 @@ def events() -> Events:
 
 
 @pytest.mark.parametrize("workload", nexmark_workloads(), ids=lambda workload: workload.name)
-def test_query_compiles_or_is_listed(workload: Workload) -> None:
-    assert (why_refused(workload.text) is not None) == (workload.name in NOT_YET)
-    assert ("millstream" in workload.cannot) == (workload.name in NOT_YET or workload.name in INCOMPARABLE)
+def test_query_compiles(workload: Workload) -> None:
+    assert why_refused(workload.text) is None
+    assert ("millstream" in workload.cannot) == (workload.name in INCOMPARABLE)
 
 
 def test_proportions_are_those_of_the_definition() -> None:
