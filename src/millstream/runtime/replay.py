@@ -36,7 +36,7 @@ _LEFT_OUT: Final = ("table", "properties", "span", "notices", "places", "id")
 _FAILS: Final = "fail"
 _ON_ERRORS: Final = ("ignore_parse_errors", "dead_letters", "fails_on_data_loss")
 """How a source handles messages that it cannot decode; compared separately from what it returns."""
-_OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_timeout")
+_OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_timeout", "lookup")
 """What an unfinished batch reads is in the checkpoint, whatever these options say now."""
 
 _OF_RESULTS: Final = ("emits_before", "repeats")
