@@ -119,10 +119,10 @@ def keep_partners(pairs: pl.DataFrame, condition: PairCondition | None, schema: 
 
 
 def _beside(pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The columns of the rows at these places."""
+    """The columns of the rows at these places. Of a side without columns, Polars would not know that it has rows."""
     sides = ((left, LEFT_PLACE), (right, RIGHT_PLACE))
-    taken = [side.select(name for name in names if name in side.columns)[pairs[place]] for side, place in sides]
-    return pl.concat([rows for rows in taken if rows.width], how="horizontal")
+    chosen = [(side.select(name for name in names if name in side.columns), place) for side, place in sides]
+    return pl.concat([rows[pairs[place]] for rows, place in chosen if rows.width], how="horizontal")
 
 
 def times(kind: RowKind, before: pl.Expr, after: pl.Expr, *, expires: bool) -> pl.Expr:
