@@ -170,3 +170,17 @@ def fold(changes: Changes, root: PhysicalNode, key: Sequence[str]) -> Changes:
     batches = pa.Table.from_pylist(rows, schema=schema.append(pa.field(KIND, pa.int8()))).to_batches()
     kept = [row for batch in fold_updates(iter(batches), key) for row in batch.to_pylist()]
     return [(RowKind(row.pop(KIND)), row) for row in kept]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_side_of_a_join_without_columns(database: Database, source: str) -> None:
+    """Each row as often as there are rows beside it, of which nothing is selected."""
+    sql = "SELECT a.id AS n FROM t AS a LEFT JOIN t AS b ON TRUE"
+    bench = PlanBench(compile_query(f"{SOURCES[source]}{sql};"), database)
+    fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
+    for keys in ([0, 1, 2], [3], [4, 1]):
+        moves = [("put", key, {"g": "a", "h": key, "x": key}, True) for key in keys]
+        for kind, row in bench.step(fed.batch(moves)):
+            seen[tuple(row.values())] += 1 if kind in COMES else -1
+        database.register("t", pa.Table.from_pylist(fed.table, schema=TABLE))
+        assert +seen == Counter(database.execute(sql).fetchall())
